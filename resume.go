@@ -16,10 +16,11 @@ import (
 // run, which then goes on. An agent that the user talks to gets answers as it gets
 // any message, in a run of their own, unless a call waits for them.
 func (x *execution) answer(past *past, question string, said *UserSaid) error {
-	if question != "" && past.question(question) == nil {
+	asked := past.question(question)
+	if asked == nil && question != "" {
 		return fmt.Errorf("session %s: question %q: %w", x.feed.session, question, ErrNoQuestion)
 	}
-	answer := past.answerEvent(question, said)
+	answer := answerTo(asked, said)
 	if answer == nil {
 		return nil
 	}
@@ -31,10 +32,9 @@ func (x *execution) answer(past *past, question string, said *UserSaid) error {
 	return nil
 }
 
-// answerEvent returns what the user says as an answer to a question: nil where it is a message
-// like any other.
-func (p *past) answerEvent(id string, said *UserSaid) *Event {
-	question := p.question(id)
+// answerTo returns what the user says as an answer to a question: nil where there is none, or it
+// is a message like any other.
+func answerTo(question *Event, said *UserSaid) *Event {
 	if question == nil {
 		return nil
 	}

@@ -129,7 +129,7 @@ func (e *Engine) Answer(ctx context.Context, session, question string, answer An
 	x.session.talks = nil // the log is about to know more
 	event := (*Event)(nil)
 	if past.waits && question != "" {
-		event = past.answerEvent(question, &UserSaid{Text: answer.words(), Answer: &answer})
+		event = answerTo(past.question(question), &UserSaid{Text: answer.words(), Answer: &answer})
 	}
 	if event == nil {
 		return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)

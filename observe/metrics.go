@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -68,10 +67,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// MetricKinds returns the kinds of events that [Metrics] counts. It takes no notice of
-// others.
-func MetricKinds() []string { return slices.Clone(metricKinds) }
-
+// metricKinds are the kinds of events that [Metrics] counts. It takes no notice of others.
 var metricKinds = []string{
 	"run_started", "model_replied", "tool_returned", "handed_off", "input_requested", "artifact_saved", "context_compacted",
 	"model_failed", "limit_reached", "warned", "run_finished", "run_failed", "run_cancelled",

@@ -81,15 +81,16 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	} else if s.config.UsualModel != nil {
 		v.Model = cmp.Or(s.config.UsualModel(info.Agent), v.Model)
 	}
-	if info.Status == "completed" && known.question() == nil {
+	question := known.question()
+	if info.Status == "completed" && question == nil {
 		v.Stop, v.Outcome = known.stop, known.outcome
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing
 	} else if info.Status == "waiting" {
-		v.Question = known.question()
-	} else if info.Status == "completed" && known.question() != nil {
-		v.Status, v.Question = "waiting", known.question()
+		v.Question = question
+	} else if info.Status == "completed" && question != nil {
+		v.Status, v.Question = "waiting", question
 	}
 	return v, nil
 }

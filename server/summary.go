@@ -67,14 +67,12 @@ func (f *savedFile) heading() string {
 
 // A summary is what lists show of a session, computed from its events.
 type summary struct {
-	mu  sync.Mutex
-	seq int64
-	// open are the questions that wait, and left those of a run that was stopped there, and asks
-	// them again if it goes on.
-	open, left asking.Open
-	asked      *Question // what the latest answer asks at its end
-	hidden     bool      // nobody has asked for the latest answer: it is a greeting
-	doing      *Doing
+	mu     sync.Mutex
+	seq    int64
+	open   asking.Open
+	asked  *Question // what the latest answer asks at its end
+	hidden bool      // nobody has asked for the latest answer: it is a greeting
+	doing  *Doing
 	// stop is what the latest run has ended with, where that is no answer.
 	stop string
 	// outcome is how the latest run says that its work stands, where that is not done: partial
@@ -105,7 +103,7 @@ func (s *summary) question() *Question {
 // questionWith is the question with an id, and how the engine calls it: "" for what is asked
 // at the end of an answer.
 func (s *summary) questionWith(id int64) (q *Question, name string) {
-	for _, open := range s.open {
+	for _, open := range s.open.Waiting {
 		if open.Asked.Seq == id {
 			return questionOf(open), open.ID
 		}
@@ -121,7 +119,7 @@ func (s *summary) questionWith(id int64) (q *Question, name string) {
 func (s *summary) allowed(tools []string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, open := range s.open {
+	for _, open := range s.open.Waiting {
 		if q := questionOf(open); q.Kind == "approval" && slices.Contains(tools, q.Tool) {
 			return open.ID
 		}
@@ -139,10 +137,10 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.RunStarted:
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.left, s.asked, s.stop, s.outcome = nil, nil, "", ""
+			s.asked, s.stop, s.outcome = nil, "", ""
 		}
 	case *troupe.UserSaid:
-		s.left, s.asked = nil, nil
+		s.asked = nil
 		if !b.Hidden || b.Answer == nil { // that a call is allowed anyway is said by nobody
 			s.written++
 			s.hidden = b.Hidden
@@ -183,12 +181,6 @@ func (s *summary) note(e *troupe.Event) {
 		s.answers++
 		if ok && finished.Output.Summary != "" {
 			s.messages++
-		}
-		switch {
-		case !ok || finished.Stop != "input_requested":
-			s.open, s.left = nil, s.open
-		case len(s.open) == 0:
-			s.open = s.left
 		}
 		if s.stop = ""; ok && causes.OfStop(finished.Stop).Code != "" {
 			s.stop = finished.Stop

@@ -121,20 +121,15 @@ func countFirst(ctx context.Context, log store.Log, dir string) error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	for page, err := range log.Scan(ctx, after, upto) {
-		if err != nil {
-			return err
-		}
-		if n += page.Len(); n >= mostAtOnce {
-			upto = page.Upto
-		}
-		if page.Release(); n >= mostAtOnce {
-			break
-		}
+	n, err := log.Count(ctx, after, upto)
+	if err == nil && n > mostAtOnce {
+		upto, err = endOf(ctx, log, after, upto, mostAtOnce)
+	}
+	if err != nil || n < worthKeeping {
+		return err
 	}
 	kept := readFolded(file)
-	if n < worthKeeping || kept.Upto != after {
+	if kept.Upto != after {
 		return nil
 	}
 	counted, err := foldAll(ctx, log, kept.Metrics, after, upto)
@@ -143,6 +138,21 @@ func countFirst(ctx context.Context, log store.Log, dir string) error {
 	}
 	kept.Upto, kept.Events = upto, kept.Events+counted
 	return keepFolded(dir, kept)
+}
+
+// endOf is the number with which so many events end, or a few more.
+func endOf(ctx context.Context, log store.Log, after, upto int64, n int) (int64, error) {
+	for page, err := range log.Scan(ctx, after, upto) {
+		if err != nil {
+			return 0, err
+		}
+		n -= page.Len()
+		end := page.Upto
+		if page.Release(); n <= 0 {
+			return end, nil
+		}
+	}
+	return upto, nil
 }
 
 // readUpto is up to where was counted, which is said at the beginning of what may be a large

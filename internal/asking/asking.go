@@ -19,25 +19,34 @@ type Question struct {
 	parent string
 }
 
-// Open are the questions that wait, the oldest first.
-type Open []*Question
+// Open are the questions of a session's latest run.
+type Open struct {
+	// Waiting are those that wait, the oldest first.
+	Waiting []*Question
+	// left are those of a run that was stopped there, and asks them again if it goes on.
+	left []*Question
+}
 
 // Note takes an event of the session into account.
 func (o *Open) Note(e *troupe.Event) {
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
 		if e.Parent == "" {
-			*o = nil
+			*o = Open{}
 		}
 	case *troupe.InputRequested:
 		o.ask(e, b)
 	case *troupe.UserSaid:
 		o.answer(e)
+	case *troupe.RunFinished:
+		o.end(e, b.Stop == "input_requested")
+	case *troupe.RunFailed, *troupe.RunCancelled:
+		o.end(e, false)
 	}
 }
 
 func (o *Open) ask(e *troupe.Event, b *troupe.InputRequested) {
-	for _, q := range *o {
+	for _, q := range o.Waiting {
 		switch {
 		case q.ID == b.ID && slices.Contains(q.runs, e.Run): // a run that goes on asks again
 			return
@@ -46,23 +55,35 @@ func (o *Open) ask(e *troupe.Event, b *troupe.InputRequested) {
 			return
 		}
 	}
-	*o = append(*o, &Question{b, *e, []string{e.Run}, e.Parent})
+	o.Waiting = append(o.Waiting, &Question{b, *e, []string{e.Run}, e.Parent})
 }
 
 // answer drops the question that an answer is to. Whatever else is said to a session, nothing
 // in it waits any more.
 func (o *Open) answer(e *troupe.Event) {
-	before := len(*o)
-	*o = slices.DeleteFunc(*o, func(q *Question) bool { return slices.Contains(q.runs, e.Run) })
-	if len(*o) == before && e.Parent == "" {
-		*o = nil
+	before := len(o.Waiting)
+	o.left = nil
+	o.Waiting = slices.DeleteFunc(o.Waiting, func(q *Question) bool { return slices.Contains(q.runs, e.Run) })
+	if len(o.Waiting) == before && e.Parent == "" {
+		o.Waiting = nil
+	}
+}
+
+// end notes that the run has ended, to wait or for good.
+func (o *Open) end(e *troupe.Event, waits bool) {
+	switch {
+	case e.Parent != "":
+	case !waits:
+		o.Waiting, o.left = nil, o.Waiting
+	case len(o.Waiting) == 0:
+		o.Waiting = o.left
 	}
 }
 
 // First returns the question that has waited longest, nil if none does.
-func (o Open) First() *Question {
-	if len(o) == 0 {
+func (o *Open) First() *Question {
+	if len(o.Waiting) == 0 {
 		return nil
 	}
-	return o[0]
+	return o.Waiting[0]
 }

@@ -78,12 +78,7 @@ func (c *Cursor) String() string {
 // Number reads a number. A null is 0.
 func (c *Cursor) Number() float64 {
 	number := c.scalar(0)
-	if len(number) < 10 { // as most are
-		if n, ok := digits(number); ok {
-			return float64(n)
-		}
-	}
-	if string(number) == "null" || c.Broken {
+	if c.Broken || string(number) == "null" {
 		return 0
 	}
 	n, err := strconv.ParseFloat(string(number), 64)
@@ -94,27 +89,12 @@ func (c *Cursor) Number() float64 {
 // Int reads a number that is whole. A null is 0.
 func (c *Cursor) Int() int64 {
 	number := c.scalar(0)
-	if len(number) < 10 {
-		if n, ok := digits(number); ok {
-			return n
-		}
-	}
-	if string(number) == "null" || c.Broken {
+	if c.Broken || string(number) == "null" {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(number), 10, 64)
 	c.Broken = err != nil
 	return n
-}
-
-func digits(number []byte) (n int64, ok bool) {
-	for _, digit := range number {
-		if digit < '0' || digit > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(digit-'0')
-	}
-	return n, len(number) > 0
 }
 
 // next is the first byte of what comes next, 0 at the end.

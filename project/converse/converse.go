@@ -71,7 +71,7 @@ func (c *Conversation) Use(ctx context.Context, name, model string, extras *proj
 	}
 	if name != c.Agent {
 		c.first, c.limits = troupe.Input{}, troupe.Limits{}
-		c.ask(nil)
+		c.ask(asking.Open{})
 		if err := c.keepAgent(ctx, name); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func Continue(ctx context.Context, p *project.Project, session, user string) (*C
 		c.note(&e)
 	}
 	if info.Status != "waiting" || agent != info.Agent {
-		c.ask(nil)
+		c.ask(asking.Open{})
 	}
 	return c, nil
 }
@@ -245,19 +245,8 @@ func (c *Conversation) note(e *troupe.Event) {
 	c.Session = e.Session
 	c.open.Note(e)
 	c.ask(c.open)
-	switch b := e.Body.(type) {
-	case *troupe.RunFinished:
-		if e.Parent == "" && b.Stop != "input_requested" {
-			c.ask(nil)
-		}
-	case *troupe.RunFailed, *troupe.RunCancelled:
-		if e.Parent == "" {
-			c.ask(nil)
-		}
-	case *troupe.ArtifactSaved:
-		if !slices.Contains(c.Files, b.Path) {
-			c.Files = append(c.Files, b.Path)
-		}
+	if saved, ok := e.Body.(*troupe.ArtifactSaved); ok && !slices.Contains(c.Files, saved.Path) {
+		c.Files = append(c.Files, saved.Path)
 	}
 }
 

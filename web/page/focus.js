@@ -40,7 +40,7 @@ function watch(from) {
   const around = from.closest(".toast") ? before : from.closest(".panel, dialog");
   const look = () => {
     const at = document.activeElement;
-    const isLost = !at || at === document.body, isGone = !from.isConnected;
+    const isLost = isNowhere(), isGone = !from.isConnected;
     if (headline) {
       const next = at === headline && nextCard([]);
       if (next) take(next);

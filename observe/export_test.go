@@ -1,0 +1,4 @@
+package observe
+
+// MetricKinds are the kinds of events that Metrics counts.
+func MetricKinds() []string { return metricKinds }
