@@ -252,3 +252,30 @@ func TestAReaderReadsBesideProcessesThatAreKilled(t *testing.T) {
 		t.Errorf("%d events were followed, of %d, or they are not the same", len(followed), len(stored))
 	}
 }
+
+// A request is passed on, too, where the owner has seen by a write of its own that something
+// has changed.
+func TestARequestIsNotMissedBesideAWrite(t *testing.T) {
+	path := file(t)
+	s, other := openAt(t, path), openAt(t, path)
+	lease, err := s.Acquire(t.Context(), id(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := other.leaveRequest(t.Context(), id(1), troupe.SessionRequest{Cancel: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.writer.write(t.Context(), 0, func(*writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case request := <-lease.Requests():
+			if !request.Cancel {
+				t.Fatalf("asked for %+v", request)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("the owner does not hear what it is asked for")
+		}
+	}
+}

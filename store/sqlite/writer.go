@@ -40,6 +40,7 @@ type writer struct {
 	atHand   map[string]session
 	version  int64 // of the data, which other processes' changes change
 	loose    bool  // commits do not wait for the disk
+	heeded   int64 // how many changes of others there were when it was last seen what they ask for
 	renewed  time.Time
 	tried    time.Time // when it was last tried whether something can be written
 }
@@ -121,19 +122,24 @@ func (w *writer) writeAnew(ctx context.Context) error {
 	return err
 }
 
-// refresh learns what other processes have changed.
+// refresh learns what other processes have changed. What they change meanwhile is another
+// change.
 func (w *writer) refresh() error {
+	var version, given int64
+	if err := w.get("PRAGMA data_version", nil, &version); err != nil {
+		return err
+	}
 	clear(w.atHand)
-	var given int64
 	err := w.get("SELECT coalesce(max(key), 0), (SELECT max(upto, given) FROM indexed) FROM events", nil, &w.newest, &given)
 	if err != nil {
 		return err
 	}
 	w.lastKey = max(w.lastKey, w.newest, given)
-	if err := w.owner.refresh(w); err != nil {
-		return err
+	err = w.owner.refresh(w)
+	if err == nil {
+		w.version = version
 	}
-	return w.get("PRAGMA data_version", nil, &w.version)
+	return err
 }
 
 // look reports whether another process has changed the file since the last refresh.
@@ -180,8 +186,12 @@ func (w *writer) tick() {
 	if err != nil || !w.owner.hasLeases() {
 		return
 	}
-	if changed {
-		w.perform([]*job{{do: (*writer).takeRequests, loose: true}})
+	// A change may have been noticed by a job that came before.
+	if seen := w.foreign.Load(); seen != w.heeded {
+		take := &job{do: (*writer).takeRequests, loose: true}
+		if w.perform([]*job{take}); take.err == nil {
+			w.heeded = seen
+		}
 	}
 	if time.Since(w.renewed) > w.owner.lease/3 {
 		w.renewed = time.Now()
