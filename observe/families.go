@@ -13,6 +13,8 @@ type family struct {
 	buckets    []float64 // upper bounds, of a histogram
 	series     map[labelValues]*series
 	recent     map[labelValues]*series // some of them, by labels as they were given
+	given      labelValues             // the last that were given, and their series
+	last       *series
 }
 
 type familyKind string
@@ -49,7 +51,10 @@ type families struct {
 func newFamilies() *families {
 	f := &families{}
 	add := func(kind familyKind, name, help, labels string, buckets ...float64) *family {
-		made := &family{"troupe_" + name, help, kind, strings.Fields(labels), buckets, map[labelValues]*series{}, map[labelValues]*series{}}
+		made := &family{
+			name: "troupe_" + name, help: help, kind: kind, labels: strings.Fields(labels), buckets: buckets,
+			series: map[labelValues]*series{}, recent: map[labelValues]*series{},
+		}
 		f.list = append(f.list, made)
 		return made
 	}

@@ -290,6 +290,9 @@ const maxRecent = 1000
 func (m *Metrics) series(f *family, labels ...string) *series {
 	var given labelValues
 	copy(given[:], labels)
+	if f.last != nil && f.given == given {
+		return f.last
+	}
 	s := f.recent[given]
 	if s == nil {
 		s = f.at(m.values(f, labels...))
@@ -297,6 +300,7 @@ func (m *Metrics) series(f *family, labels ...string) *series {
 			f.recent[given] = s
 		}
 	}
+	f.given, f.last = given, s
 	return s
 }
 

@@ -11,11 +11,19 @@ import (
 )
 
 // A Skimmer reads events in JSON, but of them only what [Metrics] counts: it is for going over
-// a million of them. It must not be used concurrently.
+// a million of them. Its events hold until it is reset. It must not be used concurrently.
 type Skimmer struct{ skim skimming }
 
 // NewSkimmer returns a Skimmer that has read nothing.
 func NewSkimmer() *Skimmer { return &Skimmer{skimming{names: map[string]string{}}} }
+
+// Reset says that nobody looks at the events any more that were read: their memory is used for
+// those that follow.
+func (k *Skimmer) Reset() {
+	k.skim.replies.reset()
+	k.skim.results.reset()
+	k.skim.ends.reset()
+}
 
 // Skim reads an event. It reports false for one of which Metrics takes no notice.
 func (k *Skimmer) Skim(event []byte) (e troupe.Event, isCounted bool, err error) {
@@ -42,21 +50,29 @@ type skimming struct {
 	names map[string]string
 	// session and run are those of the event before, which most often are those of the next.
 	session, run string
-	// Bodies are made some at a time.
-	replies []troupe.ModelReplied
-	results []troupe.ToolReturned
-	ends    []troupe.RunFinished
+	replies      made[troupe.ModelReplied]
+	results      made[troupe.ToolReturned]
+	ends         made[troupe.RunFinished]
+}
+
+// made are bodies that are made many at a time, of which the first used are in use.
+type made[T any] struct {
+	bodies []T
+	used   int
 }
 
 // one returns a body of those that are made, or of others.
-func one[T any](made *[]T) *T {
-	const atOnce = 64
-	if len(*made) == 0 {
-		*made = make([]T, atOnce)
+func (m *made[T]) one() *T {
+	if m.used == len(m.bodies) {
+		m.bodies, m.used = make([]T, min(max(64, 2*len(m.bodies)), 1024)), 0
 	}
-	first := &(*made)[0]
-	*made = (*made)[1:]
-	return first
+	m.used++
+	return &m.bodies[m.used-1]
+}
+
+func (m *made[T]) reset() {
+	clear(m.bodies[:m.used])
+	m.used = 0
 }
 
 // maxNames is how many names are remembered.
@@ -151,7 +167,7 @@ func skipped(s *skimming, body troupe.Body) troupe.Body {
 }
 
 func (s *skimming) replied() troupe.Body {
-	b := one(&s.replies)
+	b := s.replies.one()
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "usage":
@@ -220,7 +236,7 @@ func (s *skimming) millis() troupe.Millis {
 }
 
 func (s *skimming) returned() troupe.Body {
-	b := one(&s.results)
+	b := s.results.one()
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "tool":
@@ -237,10 +253,11 @@ func (s *skimming) returned() troupe.Body {
 }
 
 func (s *skimming) finished() troupe.Body {
-	b := one(&s.ends)
+	b, isPut := s.ends.one(), false
 	s.Object(func(name []byte) {
 		switch string(name) {
 		case "output":
+			isPut = true
 			s.Object(func(name []byte) {
 				switch string(name) {
 				case "custom":
@@ -252,7 +269,9 @@ func (s *skimming) finished() troupe.Body {
 				}
 			})
 		case "stop":
-			b.Stop = s.name()
+			if b.Stop = s.name(); isPut {
+				s.Stop() // what follows is not counted
+			}
 		default:
 			s.Skip()
 		}

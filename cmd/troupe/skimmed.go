@@ -16,16 +16,24 @@ const skimAhead = 64
 // A skimmedPage is a page of a log of which only what is counted is read.
 type skimmedPage struct {
 	*store.Page
-	events []troupe.Event
-	err    error
-	done   chan struct{} // closed when it is read
+	*skimmed
+	err  error
+	done chan struct{} // closed when it is read
 }
 
-func (p *skimmedPage) read(skimmer *observe.Skimmer) {
+// skimmed are events and what they are read with, to be used for one page after another.
+type skimmed struct {
+	skimmer *observe.Skimmer
+	events  []troupe.Event
+}
+
+var spare = sync.Pool{New: func() any { return &skimmed{skimmer: observe.NewSkimmer()} }}
+
+func (p *skimmedPage) read() {
 	defer close(p.done)
-	p.events = *skimmedEvents.Get().(*[]troupe.Event)
+	p.skimmed = spare.Get().(*skimmed)
 	for content := range p.Events() {
-		e, isCounted, err := skimmer.Skim(content)
+		e, isCounted, err := p.skimmer.Skim(content)
 		if err != nil {
 			p.err = err
 			return
@@ -36,13 +44,12 @@ func (p *skimmedPage) read(skimmer *observe.Skimmer) {
 	}
 }
 
-var skimmedEvents = sync.Pool{New: func() any { return new([]troupe.Event) }}
-
 // release gives its memory to the pages that follow.
 func (p *skimmedPage) release() {
 	clear(p.events)
-	events := p.events[:0]
-	skimmedEvents.Put(&events)
+	p.events = p.events[:0]
+	p.skimmer.Reset()
+	spare.Put(p.skimmed)
 	p.Release()
 }
 
@@ -57,9 +64,8 @@ func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after
 	unread, inOrder := make(chan *skimmedPage, skimAhead), make(chan *skimmedPage, skimAhead)
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
-			skimmer := observe.NewSkimmer()
 			for page := range unread {
-				page.read(skimmer)
+				page.read()
 			}
 		})
 	}

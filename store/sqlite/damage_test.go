@@ -247,10 +247,10 @@ func TestANewerSchemaIsRefusedAndNothingChanged(t *testing.T) {
 	for _, options := range []Options{{}, {Recover: true}} {
 		_, err := Open(t.Context(), path, options)
 		newer, ok := errors.AsType[*NewerError](err)
-		if !ok || newer.Schema != 7 || newer.Known != 4 {
+		if !ok || newer.Schema != 7 || newer.Known != 5 {
 			t.Fatalf("got %v", err)
 		}
-		const advice = "written by a newer Troupe (schema 7, this one knows 4): update, or use another data directory"
+		const advice = "written by a newer Troupe (schema 7, this one knows 5): update, or use another data directory"
 		if !strings.HasSuffix(err.Error(), advice) {
 			t.Errorf("the error says %v", err)
 		}

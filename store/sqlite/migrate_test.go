@@ -27,7 +27,7 @@ func TestAnOlderFileIsTakenToTheLatestSchema(t *testing.T) {
 		t.Fatal(before, err)
 	}
 	// As the first schema had it.
-	alter(t, path, "DROP INDEX sessions_of_user; DROP INDEX sessions_of_status; ALTER TABLE sessions DROP COLUMN user; ALTER TABLE sessions DROP COLUMN chain;"+
+	alter(t, path, "DROP INDEX events_forked; DROP INDEX sessions_of_user; DROP INDEX sessions_of_status; ALTER TABLE sessions DROP COLUMN user; ALTER TABLE sessions DROP COLUMN chain;"+
 		"ALTER TABLE events DROP COLUMN sum; ALTER TABLE indexed DROP COLUMN given; DROP TABLE leases; DROP TABLE requests; DROP TABLE live; DROP TABLE spent; PRAGMA user_version = 1")
 	s = openAt(t, path)
 	n := 0

@@ -151,7 +151,7 @@ func TestWhatCannotBeReadIsReportedAndLeftAlone(t *testing.T) {
 		"foreign":   {func(path string) { alter(t, path, "PRAGMA application_id = 1") }, func(err error) bool { return errors.Is(err, errForeign) }, ""},
 		"older":     {func(path string) { alter(t, path, "PRAGMA user_version = 0") }, nil, "open it for writing once"},
 		"half":      {func(path string) { put(t, path+"-wal", []byte("words")) }, nil, "open it for writing once"},
-		"newer":     {func(path string) { alter(t, path, "PRAGMA user_version = 7") }, isNewer, "(schema 7, this one knows 4)"},
+		"newer":     {func(path string) { alter(t, path, "PRAGMA user_version = 7") }, isNewer, "(schema 7, this one knows 5)"},
 		"directory": {func(path string) { os.Remove(path); os.Mkdir(path, 0o700) }, nil, "not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
