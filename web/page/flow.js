@@ -2,7 +2,7 @@
 // its equal.
 
 import { Graph, layout } from "./lib/dagre.js";
-import { agentOf, app } from "./state.js";
+import { agentOf, app, isFlow } from "./state.js";
 import { cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
 import { untilOf, workedOn } from "./fold.js";
@@ -125,8 +125,7 @@ function Ended({ session, name, status, acts }) {
   if (status === "interrupted") return html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`;
   const runs = [...session.runs.values()], top = runs.findLast((run) => !run.parent);
   const item = isOver(session) && session.items.findLast((i) => i.type === "trouble" && i.run === top?.id && i.time === top.ended);
-  const who = runs.findLast((run) => run.parent && run.stop === top.stop)?.agent ?? name;
-  return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(who).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
+  return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(name).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
 // Asked are the cards of what the agents of a flow ask, which are answered here as in the
@@ -348,7 +347,7 @@ function isStep(session, run) {
 function Unsaid({ run, state, session, agent, acts }) {
   if (state === "mute") return html`<p class="dim">${stopped(run.stop)}.</p>`;
   const { cause, text } = failureOf(session, run.id);
-  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ a: agent.name, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model }} />`;
+  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ by: agent.id, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model, ...(isFlow(acts.agent) && { agent: acts.agent, chooseModel: acts.chooseModel }) }} />`;
 }
 
 // Node opens one node: what it was given, what it writes, its rounds, its calls.

@@ -304,9 +304,6 @@ const unused = ["json_correction", "reply_cut", "reply_missing", "answer_unused"
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
-// limits are the limits that end a run, by their words in the log.
-const limits = { __proto__: null, cost: "limit_cost", time: "limit_time", turns: "limit_turns", tokens: "limit_tokens" };
-
 // began is what a run has taken that begins now.
 const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "" });
 
@@ -494,6 +491,8 @@ const handlers = {
     s.endRun(e, waits ? "waiting" : "completed");
     const run = s.runs.get(e.run);
     if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
+    // Whoever has a team's work last may not hand it over, and tries to.
+    if (b.stop === "handoffs") for (const last of s.runs.values()) if (last.parent === e.run && last.stop === "repeated_calls") last.stop = b.stop;
     if (waits && !e.parent && !s.questions.length) s.ask(true);
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
@@ -513,13 +512,13 @@ const handlers = {
     const last = s.items.findLast((item) => item.type === "answer");
     // Who goes on from it goes on from a run that is over.
     if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { by: run?.kind !== "agent" && [...s.runs.values()].findLast((r) => r.parent && r.stop === b.stop && s.isWithin(r.id, e.run))?.agent, problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, tries: triesOf(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || (s.limited && "limit_" + s.limited), context: { half: !!b.partial, ...triedIn(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, parts: s.items.findLast((item) => item.type === "user")?.parts }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
@@ -534,11 +533,8 @@ const handlers = {
   },
 };
 
-// triesOf is how often the model call that failed last was tried, since the run last went on.
-function triesOf(s) {
+// triedIn is whose model call failed last, and how often it was tried since the run last went on.
+function triedIn(s) {
   const all = s.warnings.filter((w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0)), last = all.at(-1);
-  return all.filter((w) => w.run === last.run && w.step === last.step).length;
+  return { by: last?.agent, tries: all.filter((w) => w.run === last.run && w.step === last.step).length };
 }
-
-// attachedTo are the attachments of a message, with their sizes in bytes.
-const attachedTo = (item) => (item?.parts ?? []).map(({ name = "", mime = "", data = "" }) => ({ name, mime, size: Math.floor(data.replace(/=+$/, "").length * 0.75) }));
