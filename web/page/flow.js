@@ -5,7 +5,7 @@ import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app, isFlow } from "./state.js";
 import { cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
-import { untilOf, workedOn } from "./fold.js";
+import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
@@ -65,9 +65,9 @@ const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(sta
 function stateOf(run, session) {
   if (!run) return "idle";
   if (askedIn(session).some((q) => q.run === run.id)) return "wait";
-  if (run.status === "running" && isLeft(run, session)) return "stop";
+  if (isCut(run) || (run.status === "running" && isLeft(run, session))) return "stop";
   if (isMute(run)) return "mute";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt", interrupted: "stop" }[run.status] ?? "idle";
+  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
@@ -155,10 +155,10 @@ export function Flow({ here, at, name, status, acts }) {
     ${chosen && html`<${Node} key=${at} node=${chosen} name=${nameIn(flow, chosen)} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
 
-// spentOf is what the runs of a node took.
+// spentOf is what the runs of a node took, as far as it is known.
 function spentOf(session, runs) {
   const spans = session.spans.filter((s) => s.kind === "model" && runs.some((r) => r.id === s.run));
-  const ms = runs.reduce((sum, r) => sum + workedOn(r, untilOf(session)), 0);
+  const known = runs.filter((r) => !isCut(r)), ms = known.length ? known.reduce((sum, r) => sum + workedOn(r, untilOf(session)), 0) : NaN;
   const tokens = spans.reduce((sum, s) => sum + (s.usage.input_tokens ?? 0) + (s.usage.output_tokens ?? 0), 0);
   return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
@@ -371,6 +371,6 @@ function Node({ node, name, state, session, id, acts, close }) {
       ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
       ${tab === "Writes" && refused.length > 0 && html`<p class="acts">${icon("circle-alert")}<span>${did(refused).join(", ")}</span></p>`}
       ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
-      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
+      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${isCut(r) ? "interrupted" : duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

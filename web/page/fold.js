@@ -21,16 +21,8 @@ function savedSince(s, seq) {
 // between is how many milliseconds a time is after another, none if it is before it.
 const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 0;
 
-// workedOn is how long a run was worked on, in milliseconds: without what it waited for a
-// person, and without the time for which nobody did anything. Of one that goes on it is what
-// was worked until a time, undefined without one.
-export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
-
 // paused counts a time as waited or idle.
 const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
-
-// untilOf is the time until which the runs of a session that have not ended were worked on.
-export const untilOf = (s) => (s.status === "running" ? s.unheard || new Date().toISOString() : s.last);
 
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
@@ -69,7 +61,8 @@ export class Session {
   worked = 0;
   // The same, in which it waited for a person.
   waited = 0;
-  // Times in which nobody did anything within a run: [from, to].
+  // Times in which nobody did anything within a run: [from, to], and where a process had died
+  // the number of the event that went on.
   breaks = [];
   unheard = ""; // since when the server cannot be reached
   resumed = ""; // when it last went on after a break
@@ -118,10 +111,10 @@ export class Session {
 
   // pass counts the time since the event before: as worked, as waited for a person, or as
   // nobody's, where there was no run or no process. The server counts in the same way.
-  #pass({ kind, parent, time, body }) {
+  #pass({ seq, kind, parent, time, body }) {
     const gap = this.last ? between(this.last, time) : 0;
     // What is before a fork was done in another session.
-    if (kind === "session_forked" || ((kind === "run_resumed" || isDeath(body)) && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time]));
+    if (kind === "session_forked" || ((kind === "run_resumed" || isDeath(body)) && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time, kind !== "session_forked" && this.status === "running" && seq]));
     if (kind === "user_said" || this.status === "waiting") this.waited += gap;
     else if (this.status === "running" && (kind !== "run_started" || parent)) this.worked += gap;
   }
@@ -444,18 +437,18 @@ const handlers = {
     s.status = "running";
     s.limited = "";
     s.resumed = e.time;
-    const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
-    for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
+    for (const item of s.items) if (item.cut && s.isWithin(item.run, e.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     const run = s.runs.get(e.run);
     if (!e.parent) idled(s.exchange, e, run?.ended || s.last);
-    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
+    for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && run.status !== "completed") run.ended || paused(run, "idle", s.last, e.time), idled(run.taken, e, run.ended ? undefined : s.last);
     if (run?.ended) paused(run, "idle", run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
   session_forked(s, e, b) {
-    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
+    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
+    idled(s.exchange, e, s.last);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", change: b.input && b });
   },
@@ -527,6 +520,7 @@ const handlers = {
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(isDeath(b) ? { ...e, time: s.last } : e, "cancelled", b.partial);
+    if (isDeath(b)) for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && (run.id === e.run || !run.ended)) Object.assign(run, { status: "cancelled", ended: s.last, died: true });
     if (e.parent) return;
     s.ask(false);
     s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
