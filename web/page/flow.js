@@ -12,7 +12,7 @@ import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { inShort, Trouble } from "./trouble.js";
-import { did, doing, done, isToldVain, isUndecided, stopped } from "./words.js";
+import { did, doing, done, isToldVain, isUndecided, lower, stopped } from "./words.js";
 import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
@@ -166,6 +166,13 @@ function spentOf(session, runs) {
 // failureOf is what is on record of why a run failed: { cause, text }.
 const failureOf = (session, run) => session.warnings.findLast((w) => w.run === run && w.code === "failed") ?? {};
 
+// failuresIn has what steps side by side handed on say in words why one of them has no answer,
+// where there are any: the error itself is in the run.
+export const failuresIn = (text, session) => text.replace(/(?<=^|\n\n)(## (.+)\n\n)\(failed: [^]*?\)(?=\n\n## |\s*$)/g, (whole, head, name) => {
+  const why = inShort(session.warnings.findLast((w) => w.code === "failed" && w.agent === name)?.cause);
+  return why ? `${head}(no answer: ${lower(why.replace(/\.$/, ""))})` : whole;
+});
+
 // lastWords is what a node says now, or said or did last, and why it failed.
 function lastWords(session, { runs, state }) {
   const last = runs.at(-1)?.id;
@@ -206,10 +213,10 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 function Card({ flow, node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);
-  const [drawing, tint] = icons[state.state];
+  const [drawing, tint] = icons[state.state], said = lastWords(session, state), spent = spentOf(session, state.runs);
   return html`<button type="button" class=${"node " + state.state} data-state=${state.state} style=${style} aria-current=${at === node.id ? "true" : undefined} onClick=${() => select(node.id)}>
-    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${nameIn(flow, node)}</b>${icon(drawing, tint)}<span class="hidden">${words[state.state]}</span></span>
-    <span class="dim cut">${lastWords(session, state) || words[state.state]}</span>${state.runs.length > 0 && html`<span class="tiny faint num cut">${spentOf(session, state.runs)}</span>`}</button>`;
+    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${nameIn(flow, node)}</b>${icon(drawing, tint)}${said && html`<span class="hidden">${words[state.state]}</span>`}</span>
+    <span class="dim cut">${said || words[state.state]}</span>${spent && html`<span class="tiny faint num cut">${spent}</span>`}</button>`;
 }
 
 const frameWords = { __proto__: null, parallel: "at the same time", loop: "until it will do", team: "team", group_chat: "group chat", experts: "with experts", sequence: "one after the other" };
@@ -366,7 +373,7 @@ function Node({ node, name, state, session, id, acts, close }) {
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
-      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
+      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} inWords=${(text) => failuresIn(text, session)} />` : html`<p class="dim">${unbegun}</p>`)}
       ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
       ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
       ${tab === "Writes" && refused.length > 0 && html`<p class="acts">${icon("circle-alert")}<span>${did(refused).join(", ")}</span></p>`}

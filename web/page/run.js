@@ -273,7 +273,7 @@ function Lane({ row, scale, current, id }) {
     label = html`<span class="cut" title=${row.warning.text}>${agentOf(row.warning.agent).name}: ${inShort(row.warning.cause) || row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
-  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? html`<${Since} time=${row.start} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? row.from && html`<${Since} time=${row.from} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
 // useClock is the time, which goes on each second for as long as it runs. All who show how long
