@@ -30,14 +30,15 @@ func TestAReasonRefusesACall(t *testing.T) {
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("Write it down")
 	m.guarded(t, "a.md")
-	b.sees(approval, "covers every use of write file in this conversation, whatever is sent")
+	b.sees(approval, "lets everybody here save files, whatever is sent, without asking you again")
 	b.holds("document.activeElement === find(%s) && getComputedStyle(document.activeElement).outlineStyle === 'solid'", approval)
 	b.write(approval+" input", "Not before Monday")
 	b.press(kb.Enter, kb.ModifierCtrl)
 	m.answers(t, "Then on Monday.")
 	b.sees(".answered[data-state=refused]", "You did not allow clerk to save guarded-a.md: “Not before Monday”")
 	b.sees(".did", "Did not save guarded-a.md")
-	b.holds("find('.turn').getBoundingClientRect().right - find('.did summary').getBoundingClientRect().right >= 4") // room for the ring of the focus
+	b.holds("getComputedStyle(find('.answered[data-state=refused] svg')).color === getComputedStyle(find('.did summary svg')).color") // it was not done, and is not green
+	b.holds("find('.turn').getBoundingClientRect().right - find('.did summary').getBoundingClientRect().right >= 4")                  // room for the ring of the focus
 
 	// What is written in the box instead is a refusal, too, which the box says, and stays.
 	b.say("Again")
@@ -80,7 +81,7 @@ func TestWhatWaitsCanBeStopped(t *testing.T) {
 	b.holds("find(%s)", approval)
 	b.click(".composer button", "Stop")
 	b.sees(".trouble", "Stopped")
-	b.sees(".answered[data-state=refused]", "clerk asked to save guarded-a.md, you stopped it there")
+	b.sees(".answered[data-state=left]", "clerk asked to save guarded-a.md, you stopped it there")
 	b.holds("!find(%s) && !find('.composer button', 'Stop')", approval)
 	b.click(".trouble button", "Go on")
 	b.click(approval+" button", "Allow once")
@@ -96,7 +97,8 @@ func TestWhatWaitsCanBeStopped(t *testing.T) {
 	b.say("Something else")
 	m.answers(t, "Gladly.")
 	b.sees(answers, "Gladly.")
-	b.sees(".answered[data-state=refused]", "clerk asked to save guarded-b.md, you stopped it there")
+	b.sees(".answered[data-state=left]", "clerk asked to save guarded-b.md, you stopped it there")
+	b.holds("getComputedStyle(find('.answered[data-state=left] svg')).color !== getComputedStyle(find('.answered[data-state=done] svg')).color")
 }
 
 // An approval that waits over a restart is given in the conversation as on the first screen.

@@ -12,7 +12,7 @@ import (
 )
 
 // A reply is what the model does when it is asked: it calls a tool, or it says
-// something. One that is held goes on until the test ends, one that fails is an error.
+// something, or both. One that is held goes on until the test ends, one that fails is an error.
 type reply struct {
 	tool      string
 	arguments any
@@ -49,6 +49,9 @@ func (m *model) directed(t *testing.T, scripts ...script) {
 		mu.Unlock()
 		switch {
 		case answer.tool != "":
+			if answer.text != "" {
+				a.say(answer.text)
+			}
 			a.call(answer.tool, answer.arguments)
 		case answer.fails:
 			select {

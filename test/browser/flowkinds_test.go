@@ -193,7 +193,7 @@ func TestAFlowThatWaitsIsAnsweredWhereItIsSeen(t *testing.T) {
 		b.looksAt(h.runs(t, "review", "Write down "+name), "flow")
 		m.calls(t, "write_file", map[string]any{"content": "All night.", "file_path": "{session-folder}/guarded-" + name})
 		b.sees(".graph .chip", "clerk waits for you")
-		b.sees(".graph "+approval, "clerk wants to use write file")
+		b.sees(".graph "+approval, "clerk wants to save guarded-"+name)
 	}
 
 	write("hours.md")

@@ -142,6 +142,35 @@ func TestAnOpenFlowNoticesThatItsServerWasKilled(t *testing.T) {
 	b.lacks(".graph .trouble", restarted)
 }
 
+// How long it was worked on before its server was killed is not known, and not said; the time
+// until it went on has a row of its own.
+func TestTheTimeForWhichAServerWasDeadIsShownAndNotCounted(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Otters at the door", []reply{{text: "Otters like doors."}, {text: "One, two", held: true}, {text: "Three."}}})
+	k := serveKillable(t, m)
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	session := k.runs(t, "review", "Otters at the door")
+	b.looksAt(session, "flow")
+	b.sees(".node[data-state=run]", "Writing, 2 words") // the model has been asked
+	k.isKilled(t, b)
+	b.sees(".graph .trouble", restarted)
+	b.sees(".node[data-state=stop]", "interrupted")
+	b.holds("!/\\d (ms|s)\\b/.test(find('.node[data-state=stop]').innerText) && find('.node[data-state=stop]').textContent.split('interrupted').length === 2")
+	b.picture("flow-cut")
+	b.click(".node", "critic")
+	b.click(".panel button", "Rounds 1")
+	b.sees(".panel details", "interrupted")
+	b.click(".panel button[aria-label=Close]", "")
+	b.click(".trouble button", "Go on where it stopped")
+	b.sees(".node[data-state=done]", "Three.")
+	b.looksAt(session, "run")
+	b.sees(".lane[data-kind=break]", "Interrupted by a restart")
+	b.holds("/\\d (ms|s|min)/.test(find('.lane[data-kind=break]').innerText)")
+	b.picture("run-cut")
+}
+
 // deaf has a page wait for ever before it tries again: whatever it learns of the server, it learns
 // in another way.
 const deaf = "void (globalThis.setTimeout = ((set) => (act, ms, ...more) => (ms > 300 && ms <= 30_000 ? 0 : set(act, ms, ...more)))(globalThis.setTimeout))"

@@ -5,18 +5,23 @@ import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { json } from "./forms.js";
 import { kept } from "./kept.js";
-import { asOrder, lower } from "./words.js";
+import { toast } from "./state.js";
+import { asOrder, kindOf, lower } from "./words.js";
 import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
 export function Question({ item, agent, acts, id, openFile }) {
   const kind = item.ask.kind;
-  const refused = !item.open && kind === "approval" && !isAllowed(item);
-  if (!item.open) return html`<div class="acts answered" data-state=${refused ? "refused" : "done"}>${icon(refused ? "circle-x" : "circle-check")}<span>${settled(kind, item, agent)}</span></div>`;
+  if (!item.open) {
+    const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
+    return html`<div class="acts answered" data-state=${state}>${icon(settledIcons[state])}<span>${settled(kind, item, agent)}</span></div>`;
+  }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
 }
+
+const settledIcons = { done: "circle-check", refused: "circle-x", left: "circle-pause" };
 
 // isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
 // somebody writes refuses it.
@@ -43,11 +48,21 @@ function useFocus() {
   return card;
 }
 
-// answering gives an answer, and the focus back to the box that it came from.
-const answering = (acts, item, values, done) => {
-  acts.answer(item, values, done);
-  if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
-};
+// notTaken says why an answer was not taken.
+const notTaken = ({ code, message }) => `Your answer was not taken. ${code === "busy" ? "Somebody is still at work here: answer once they are done." : code === "answered" ? "This was answered already." : message}`;
+
+// useAnswer returns what gives an answer, and the focus back to the box that it came from; and
+// why the last one was not taken. The card may be gone then: it is said beside it, too.
+function useAnswer(acts, item) {
+  const [why, setWhy] = useState("");
+  const refused = (problem) => (setWhy(notTaken(problem)), toast(notTaken(problem)));
+  const answer = (values, done) => {
+    setWhy("");
+    acts.answer(item, values, done, refused);
+    if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
+  };
+  return [answer, why && html`<p class="small bad not-taken">${why}</p>`];
+}
 
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts, id }) {
@@ -55,11 +70,12 @@ function Choices({ item, agent, acts, id }) {
   const [chosen, setChosen] = useState(kept(`answer.${id}.${item.ask.id}`) ? choices.length : -1);
   const [text, setText] = useKept(`answer.${id}.${item.ask.id}`);
   const card = useFocus();
+  const [give, refused] = useAnswer(acts, item);
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) answering(acts, item, own ? { text: answer } : { choice: answer }, () => setText(""));
+    if (answer) give(own ? { text: answer } : { choice: answer }, () => setText(""));
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = choices.length ? item.question.split("\n").filter((line) => !choices.some((c) => line.replace(/[*`]/g, "").includes(c.label))).join("\n") : item.question;
@@ -69,8 +85,8 @@ function Choices({ item, agent, acts, id }) {
       ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${choice.label}${choice.description && html`<small>${choice.description}</small>`}</span></label>`)}
       <label><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
-    <div class="row wrap end"><button class="primary" disabled=${own ? !text.trim() : chosen < 0}>Answer</button>
-      <button type="button" class="ghost" onClick=${() => answering(acts, item, { text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
+    ${refused}<div class="row wrap end"><button class="primary" disabled=${own ? !text.trim() : chosen < 0}>Answer</button>
+      <button type="button" class="ghost" onClick=${() => give({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
 // asked is what a question about a call shows below its first line: the arguments, whole
@@ -134,14 +150,14 @@ function replaces(tool, args, has) {
 // Exactly is what would be done, whole: as it will be read, and character by character.
 function Exactly({ agent, tool, args, question, over }) {
   const shown = asked(question ?? "", tool);
-  return html`<p class="small dim">${agent.name} wants to use <b>${tool.replace(/[_-]+/g, " ")}</b>. It is done exactly as shown below, or not at all.${over && " A version is there already; this one takes its place, and the one before is kept."}</p>
+  return html`<p class="small dim">${agent.name} wants to <b>${lower(asOrder(tool, args))}</b>. It is done exactly as shown below, or not at all.${over && " A version is there already; this one takes its place, and the one before is kept."}</p>
     ${shown && html`<div class="exact-sent"><${Pages} text=${shown} name="What will be done" /></div>`}
     <details class="exact-sent"><summary class="btn ghost">${icon("chevron-right", "chev")}Show exactly what is sent</summary><${Pages} text=${json(args)} name="Exact arguments" /></details>`;
 }
 
 // Decision is what can be answered about a call, and the reason where it is not to be. Ctrl
 // Enter gives the answer: in the field for a reason that is a refusal, once there is one.
-function Decision({ id, agent, tool, answer }) {
+function Decision({ id, tool, answer, refused }) {
   const [why, setWhy] = useKept("why." + id);
   const no = useRef(null);
   const give = (values) => answer(values, () => setWhy(""));
@@ -152,10 +168,9 @@ function Decision({ id, agent, tool, answer }) {
     event.stopPropagation(); // the card would allow it
     if (why.trim()) no.current.click(); // as a click, after which the focus is moved on
   };
-  const plain = tool.replace(/[_-]+/g, " ");
   return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
-    <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” covers every use of <b>${plain}</b> in this conversation, whatever is sent: ${agent.name} is not stopped for it again.</p>
-    <div class="row wrap end"><button type="button" class="primary" onClick=${() => give({ allow: "once" })}>Allow once</button>
+    <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” lets everybody here <b>${kindOf(tool)}</b>, whatever is sent, without asking you again.</p>
+    ${refused}<div class="row wrap end"><button type="button" class="primary" onClick=${() => give({ allow: "once" })}>Allow once</button>
       <button type="button" aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
       <button type="button" class="ghost danger" ref=${no} onClick=${refuse}>Do not allow</button></div>`;
 }
@@ -164,12 +179,12 @@ function Decision({ id, agent, tool, answer }) {
 // answer.
 function Approval({ item, agent, acts, id, openFile }) {
   const card = useFocus();
-  const answer = (values, done) => answering(acts, item, values, done);
+  const [answer, refused] = useAnswer(acts, item);
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
-    <${Decision} id=${`${id}.${item.ask.id}`} agent=${agent} tool=${item.tool} answer=${answer} /></div></section>`;
+    <${Decision} id=${`${id}.${item.ask.id}`} tool=${item.tool} answer=${answer} refused=${refused} /></div></section>`;
 }
 
 // ApprovalAtHome is the same outside of the conversation, whose files are asked for:
@@ -183,7 +198,7 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
   }, [id, q.id]);
   if (!files) return html`<${Bones} />`;
   return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
-    <${Decision} id=${`${id}.${q.id}`} agent=${agent} tool=${q.tool} answer=${answer} />`;
+    <${Decision} id=${`${id}.${q.id}`} tool=${q.tool} answer=${answer} />`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

@@ -1,7 +1,7 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing, done, isVain, times, written } from "./words.js";
+import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
 import { cost, nameOf, short, size } from "./format.js";
 import { duration, fileIcon, pathWords } from "./forms.js";
 import { agentOf } from "./state.js";
@@ -17,7 +17,7 @@ const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${d
 export function Calls({ items, id }) {
   const [open, setOpen] = useState(false);
   const running = items.find((item) => item.state === "running");
-  const failed = items.filter((item) => item.state === "failed").length;
+  const failed = items.filter((item) => item.state === "failed" && !isToldVain(item)).length;
   const [lead, ...rest] = did(items);
   const vain = items.every(isVain);
   return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : "circle-check", running ? "spin acc" : "")}

@@ -2,17 +2,17 @@
 // its equal.
 
 import { Graph, layout } from "./lib/dagre.js";
-import { agentOf, app } from "./state.js";
+import { agentOf, app, isFlow } from "./state.js";
 import { cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
-import { untilOf, workedOn } from "./fold.js";
+import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
 import { ChangeGiven, Given } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { inShort, Trouble } from "./trouble.js";
-import { did, doing, done, isToldVain, isUndecided, stopped } from "./words.js";
+import { did, doing, done, isToldVain, isUndecided, lower, stopped } from "./words.js";
 import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
@@ -65,9 +65,9 @@ const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(sta
 function stateOf(run, session) {
   if (!run) return "idle";
   if (askedIn(session).some((q) => q.run === run.id)) return "wait";
-  if (run.status === "running" && isLeft(run, session)) return "stop";
+  if (isCut(run) || (run.status === "running" && isLeft(run, session))) return "stop";
   if (isMute(run)) return "mute";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt", interrupted: "stop" }[run.status] ?? "idle";
+  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
@@ -125,8 +125,7 @@ function Ended({ session, name, status, acts }) {
   if (status === "interrupted") return html`<${Trouble} code="interrupted" context=${{ until: hour(session.last) }} acts=${acts} />`;
   const runs = [...session.runs.values()], top = runs.findLast((run) => !run.parent);
   const item = isOver(session) && session.items.findLast((i) => i.type === "trouble" && i.run === top?.id && i.time === top.ended);
-  const who = runs.findLast((run) => run.parent && run.stop === top.stop)?.agent ?? name;
-  return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(who).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
+  return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(name).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
 // Asked are the cards of what the agents of a flow ask, which are answered here as in the
@@ -156,16 +155,23 @@ export function Flow({ here, at, name, status, acts }) {
     ${chosen && html`<${Node} key=${at} node=${chosen} name=${nameIn(flow, chosen)} state=${states.get(at) ?? { runs: [], state: "idle" }} session=${session} id=${id} acts=${acts} close=${() => go(talkAddress(id, "flow"))} />`}</div>`;
 }
 
-// spentOf is what the runs of a node took.
+// spentOf is what the runs of a node took, as far as it is known.
 function spentOf(session, runs) {
   const spans = session.spans.filter((s) => s.kind === "model" && runs.some((r) => r.id === s.run));
-  const ms = runs.reduce((sum, r) => sum + workedOn(r, untilOf(session)), 0);
+  const known = runs.filter((r) => !isCut(r)), ms = known.length ? known.reduce((sum, r) => sum + workedOn(r, untilOf(session)), 0) : NaN;
   const tokens = spans.reduce((sum, s) => sum + (s.usage.input_tokens ?? 0) + (s.usage.output_tokens ?? 0), 0);
   return [duration(ms), tokens && `${short(tokens)} tokens`, cost(spans.reduce((sum, s) => sum + s.cost, 0))].filter(Boolean).join(" · ");
 }
 
 // failureOf is what is on record of why a run failed: { cause, text }.
 const failureOf = (session, run) => session.warnings.findLast((w) => w.run === run && w.code === "failed") ?? {};
+
+// failuresIn has what steps side by side handed on say in words why one of them has no answer,
+// where there are any: the error itself is in the run.
+export const failuresIn = (text, session) => text.replace(/(?<=^|\n\n)(## (.+)\n\n)\(failed: [^]*?\)(?=\n\n## |\s*$)/g, (whole, head, name) => {
+  const why = inShort(session.warnings.findLast((w) => w.code === "failed" && w.agent === name)?.cause);
+  return why ? `${head}(no answer: ${lower(why.replace(/\.$/, ""))})` : whole;
+});
 
 // lastWords is what a node says now, or said or did last, and why it failed.
 function lastWords(session, { runs, state }) {
@@ -207,10 +213,10 @@ const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 function Card({ flow, node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);
-  const [drawing, tint] = icons[state.state];
+  const [drawing, tint] = icons[state.state], said = lastWords(session, state), spent = spentOf(session, state.runs);
   return html`<button type="button" class=${"node " + state.state} data-state=${state.state} style=${style} aria-current=${at === node.id ? "true" : undefined} onClick=${() => select(node.id)}>
-    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${nameIn(flow, node)}</b>${icon(drawing, tint)}<span class="hidden">${words[state.state]}</span></span>
-    <span class="dim cut">${lastWords(session, state) || words[state.state]}</span>${state.runs.length > 0 && html`<span class="tiny faint num cut">${spentOf(session, state.runs)}</span>`}</button>`;
+    <span class="row"><${Face} id=${node.agent} name=${agent.name} size="s" /><b class="grow cut">${nameIn(flow, node)}</b>${icon(drawing, tint)}${said && html`<span class="hidden">${words[state.state]}</span>`}</span>
+    <span class="dim cut">${said || words[state.state]}</span>${spent && html`<span class="tiny faint num cut">${spent}</span>`}</button>`;
 }
 
 const frameWords = { __proto__: null, parallel: "at the same time", loop: "until it will do", team: "team", group_chat: "group chat", experts: "with experts", sequence: "one after the other" };
@@ -348,7 +354,7 @@ function isStep(session, run) {
 function Unsaid({ run, state, session, agent, acts }) {
   if (state === "mute") return html`<p class="dim">${stopped(run.stop)}.</p>`;
   const { cause, text } = failureOf(session, run.id);
-  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ a: agent.name, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model }} />`;
+  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ by: agent.id, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model, ...(isFlow(acts.agent) && { agent: acts.agent, chooseModel: acts.chooseModel }) }} />`;
 }
 
 // Node opens one node: what it was given, what it writes, its rounds, its calls.
@@ -367,11 +373,11 @@ function Node({ node, name, state, session, id, acts, close }) {
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="call-body" tabindex="0"><div class="seg" role="group" aria-label="What to see">${["Was given", "Writes", `Rounds ${state.runs.length}`].map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name.split(" ")[0]} onClick=${() => setTab(name.split(" ")[0])}>${name}</button>`)}</div>
-      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} />` : html`<p class="dim">${unbegun}</p>`)}
+      ${tab === "Was" && (changing ? html`<${ChangeGiven} key=${changing.id} run=${changing} send=${(input) => acts.runFrom(changing.id, input)} close=${() => setChanging(null)} />` : run ? html`<${Given} run=${run} from=${from} edit=${session.edits.get(run.id)} inWords=${(text) => failuresIn(text, session)} />` : html`<p class="dim">${unbegun}</p>`)}
       ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
       ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
       ${tab === "Writes" && refused.length > 0 && html`<p class="acts">${icon("circle-alert")}<span>${did(refused).join(", ")}</span></p>`}
       ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
-      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
+      ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${isCut(r) ? "interrupted" : duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
       ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

@@ -21,16 +21,8 @@ function savedSince(s, seq) {
 // between is how many milliseconds a time is after another, none if it is before it.
 const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 0;
 
-// workedOn is how long a run was worked on, in milliseconds: without what it waited for a
-// person, and without the time for which nobody did anything. Of one that goes on it is what
-// was worked until a time, undefined without one.
-export const workedOn = (run, until = "") => (run.ended || until ? Math.max(0, between(run.started, run.ended || until) - run.waited - run.idle) : undefined);
-
 // paused counts a time as waited or idle.
 const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
-
-// untilOf is the time until which the runs of a session that have not ended were worked on.
-export const untilOf = (s) => (s.status === "running" ? s.unheard || new Date().toISOString() : s.last);
 
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
@@ -69,7 +61,8 @@ export class Session {
   worked = 0;
   // The same, in which it waited for a person.
   waited = 0;
-  // Times in which nobody did anything within a run: [from, to].
+  // Times in which nobody did anything within a run: [from, to], and where a process had died
+  // the number of the event that went on.
   breaks = [];
   unheard = ""; // since when the server cannot be reached
   resumed = ""; // when it last went on after a break
@@ -118,10 +111,10 @@ export class Session {
 
   // pass counts the time since the event before: as worked, as waited for a person, or as
   // nobody's, where there was no run or no process. The server counts in the same way.
-  #pass({ kind, parent, time, body }) {
+  #pass({ seq, kind, parent, time, body }) {
     const gap = this.last ? between(this.last, time) : 0;
     // What is before a fork was done in another session.
-    if (kind === "session_forked" || ((kind === "run_resumed" || isDeath(body)) && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time]));
+    if (kind === "session_forked" || ((kind === "run_resumed" || isDeath(body)) && this.status !== "waiting")) return void (gap && this.breaks.push([this.last, time, kind !== "session_forked" && this.status === "running" && seq]));
     if (kind === "user_said" || this.status === "waiting") this.waited += gap;
     else if (this.status === "running" && (kind !== "run_started" || parent)) this.worked += gap;
   }
@@ -304,9 +297,6 @@ const unused = ["json_correction", "reply_cut", "reply_missing", "answer_unused"
 // lasting are the ends of a run that need no word.
 const lasting = ["answered", "input_requested", "handed_off"];
 
-// limits are the limits that end a run, by their words in the log.
-const limits = { __proto__: null, cost: "limit_cost", time: "limit_time", turns: "limit_turns", tokens: "limit_tokens" };
-
 // began is what a run has taken that begins now.
 const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "" });
 
@@ -447,18 +437,18 @@ const handlers = {
     s.status = "running";
     s.limited = "";
     s.resumed = e.time;
-    const within = (id) => id === e.run || (s.runs.get(id)?.parent && within(s.runs.get(id).parent));
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
-    for (const item of s.items) if (item.cut && within(item.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
+    for (const item of s.items) if (item.cut && s.isWithin(item.run, e.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     const run = s.runs.get(e.run);
     if (!e.parent) idled(s.exchange, e, run?.ended || s.last);
-    for (const run of s.runs.values()) if (within(run.id) && !run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
+    for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && run.status !== "completed") run.ended || paused(run, "idle", s.last, e.time), idled(run.taken, e, run.ended ? undefined : s.last);
     if (run?.ended) paused(run, "idle", run.ended, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
   session_forked(s, e, b) {
-    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time);
+    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
+    idled(s.exchange, e, s.last);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", change: b.input && b });
   },
@@ -494,6 +484,8 @@ const handlers = {
     s.endRun(e, waits ? "waiting" : "completed");
     const run = s.runs.get(e.run);
     if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
+    // Whoever has a team's work last may not hand it over, and tries to.
+    if (b.stop === "handoffs") for (const last of s.runs.values()) if (last.parent === e.run && last.stop === "repeated_calls") last.stop = b.stop;
     if (waits && !e.parent && !s.questions.length) s.ask(true);
     if (e.parent || waits) return;
     const summary = b.output?.summary ?? "";
@@ -513,13 +505,13 @@ const handlers = {
     const last = s.items.findLast((item) => item.type === "answer");
     // Who goes on from it goes on from a run that is over.
     if (last && last.seq > (run?.seq ?? 0)) Object.assign(last, { end: e.seq, version: last.version + 1 });
-    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
+    if (!lasting.includes(b.stop)) s.add(e, { type: "trouble", code: b.cause?.code || b.stop, context: { by: run?.kind !== "agent" && [...s.runs.values()].findLast((r) => r.parent && r.stop === b.stop && s.isWithin(r.id, e.run))?.agent, problem: b.cause?.problem, limit: s.limit, saved: savedSince(s, run?.seq ?? 0) } });
   },
 
   run_failed(s, e, b) {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
-    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || limits[s.limited] || "", context: { half: !!b.partial, tries: triesOf(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, ...(b.cause?.code === "request_too_large" && { parts: attachedTo(s.items.findLast((item) => item.type === "user")) }) }, passing: true });
+    if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || (s.limited && "limit_" + s.limited), context: { half: !!b.partial, ...triedIn(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, parts: s.items.findLast((item) => item.type === "user")?.parts }, passing: true });
     else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
   },
 
@@ -528,17 +520,15 @@ const handlers = {
   run_cancelled(s, e, b) {
     s.dropRetry(e);
     s.endRun(isDeath(b) ? { ...e, time: s.last } : e, "cancelled", b.partial);
+    if (isDeath(b)) for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && (run.id === e.run || !run.ended)) Object.assign(run, { status: "cancelled", ended: s.last, died: true });
     if (e.parent) return;
     s.ask(false);
     s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
   },
 };
 
-// triesOf is how often the model call that failed last was tried, since the run last went on.
-function triesOf(s) {
+// triedIn is whose model call failed last, and how often it was tried since the run last went on.
+function triedIn(s) {
   const all = s.warnings.filter((w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0)), last = all.at(-1);
-  return all.filter((w) => w.run === last.run && w.step === last.step).length;
+  return { by: last?.agent, tries: all.filter((w) => w.run === last.run && w.step === last.step).length };
 }
-
-// attachedTo are the attachments of a message, with their sizes in bytes.
-const attachedTo = (item) => (item?.parts ?? []).map(({ name = "", mime = "", data = "" }) => ({ name, mime, size: Math.floor(data.replace(/=+$/, "").length * 0.75) }));

@@ -7,13 +7,14 @@ import { html, icon, useState } from "./view.js";
 
 const labelOf = ({ output, label }) => (output === "feedback" ? "To be better" : output ? agentOf(output).name : label);
 
-const shown = (fields) => fields.filter((f) => f.text).map((f) => html`<div key=${f.id}><dt>${labelOf(f)}</dt><dd dir="auto">${f.json ? html`<pre>${f.text}</pre>` : f.text}</dd></div>`);
+const shown = (fields, inWords) => fields.filter((f) => f.text).map((f) => html`<div key=${f.id}><dt>${labelOf(f)}</dt><dd dir="auto">${f.json ? html`<pre>${f.text}</pre>` : inWords(f.text)}</dd></div>`);
 
-// Given shows what a run was given, from whom, and whether a person has changed it.
-export function Given({ run, from, edit }) {
+// Given shows what a run was given, from whom, and whether a person has changed it. inWords says
+// a text as people read it.
+export function Given({ run, from, edit, inWords = (text) => text }) {
   return html`${run.edited && html`<p class="small row">${icon("pencil", "acc")}<span>Changed by ${run.editedBy && run.editedBy !== app.me.name ? run.editedBy : "you"}</span></p>`}
-    <dl class="given">${shown(fieldsOf(run.input))}${from && html`<div><dt>From</dt><dd>${agentOf(from).name}</dd></div>`}</dl>
-    ${edit?.was && html`<details class="part"><summary><span class="grow">What it was before</span></summary><dl class="given">${shown(fieldsOf(edit.was))}</dl></details>`}`;
+    <dl class="given">${shown(fieldsOf(run.input), inWords)}${from && html`<div><dt>From</dt><dd>${agentOf(from).name}</dd></div>`}</dl>
+    ${edit?.was && html`<details class="part"><summary><span class="grow">What it was before</span></summary><dl class="given">${shown(fieldsOf(edit.was), inWords)}</dl></details>`}`;
 }
 
 // ChangeGiven is the form. send is given what was changed, undefined where nothing was.

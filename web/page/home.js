@@ -237,6 +237,6 @@ export function FlowCard({ flow }) {
       toast(problem.message);
     }
   };
-  return html`<article class="card agent" aria-label=${flow.name}><header><span class="faces">${castOf(flow).slice(0, 4).map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span><div class="grow"><b>${nameOf(flow.name)}</b></div></header>
-    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge grow"><input aria-label=${`Task for ${flow.name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} /></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
+  return html`<article class="card agent" aria-label=${agentOf(flow.name).name}><header><span class="faces">${castOf(flow).slice(0, 4).map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span><div class="grow"><b>${agentOf(flow.name).name}</b></div></header>
+    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge grow"><input aria-label=${`Task for ${agentOf(flow.name).name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} /></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
 }

@@ -26,11 +26,12 @@ const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
 // actsOn returns what can be done in a session. instead of a draft is the message that
 // it replaces: then the session is forked before that.
 function actsOn(id, here, { agentID, setDraft, setQueue }) {
-  const trying = async (what) => {
+  const trying = async (what, refused = ({ message }) => toast(message)) => {
     try {
       return await what();
     } catch (problem) {
-      if (problem.status !== 401) toast(problem.code === "offline" ? "Troupe cannot be reached. What you typed is kept." : problem.message);
+      if (problem.code === "offline") toast("Troupe cannot be reached. What you typed is kept.");
+      else if (problem.status !== 401) refused(problem);
     }
   };
   const sent = (files) => files.map(({ name, mime, data }) => ({ name, mime, data }));
@@ -61,7 +62,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     fork: (seq) => trying(() => forked("fork")(seq)),
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
-    answer: (item, values, done = () => {}) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))),
+    answer: (item, values, done = () => {}, refused) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true)), refused),
     model: () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model,
     chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),

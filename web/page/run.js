@@ -4,7 +4,8 @@ import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
 import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
-import { isFailure, workedOn } from "./fold.js";
+import { isFailure } from "./fold.js";
+import { isCut, workedOn } from "./worked.js";
 import { allEvents } from "./session.js";
 import { inShort } from "./trouble.js";
 import { asOrder, done, lower, stopped, toolIcon } from "./words.js";
@@ -23,7 +24,8 @@ export function rowsOf(session) {
   const entries = [
     ...runs.map((run) => ({ kind: "run", run, depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
     ...session.spans.map((span) => ({ kind: span.kind, span, depth: (session.runs.get(span.run)?.depth ?? 0) + (span.kind === "tool" ? 2 : 1), start: span.start, end: span.end, order: span.kind === "model" ? span.seq - 0.5 : span.seq })),
-    ...session.items.filter((i) => i.type === "question" && !i.unasked).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), order: item.seq })),
+    ...session.items.filter((i) => i.type === "question" && !i.unasked).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), from: waitedFrom(session, item), order: item.seq })),
+    ...session.breaks.filter(([, , seq]) => seq).map(([start, end, seq]) => ({ kind: "break", around: runs.findLast((run) => run.pauses.some(([from, to]) => from === start && to === end)), depth: 0, start, end, order: seq - 0.5 })),
     ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
   ];
   const turns = new Map(), failed = new Map(), inside = new Map(), shown = new Set(runs.map((run) => run.id));
@@ -35,7 +37,8 @@ export function rowsOf(session) {
       e.turn = n;
       e.failed = failed.get(e.span.run + " " + e.span.step) ?? []; // attempts before it
     }
-    const around = e.kind === "run" ? e.run.parent : (e.span ?? e.item ?? e.warning).run;
+    if (e.kind === "break" && e.around) e.depth = e.around.depth + 1;
+    const around = e.kind === "run" ? e.run.parent : e.kind === "break" ? e.around?.id : (e.span ?? e.item ?? e.warning).run;
     const place = shown.has(around) ? around : "";
     if (!inside.has(place)) inside.set(place, []);
     inside.get(place).push(e);
@@ -55,6 +58,14 @@ export function rowsOf(session) {
 const isOpen = (session, item) => item.open && ["running", "waiting"].includes(session.status);
 
 const answeredAt = (session, item) => (isOpen(session, item) ? "" : item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? ""));
+
+// waitedFrom is since when a question is waited for, "" where it is not: for as long as others are
+// at work it cannot be answered, and nobody waits.
+function waitedFrom(session, item) {
+  const top = [...session.runs.values()].findLast((run) => !run.parent && run.seq < item.seq), end = answeredAt(session, item);
+  const from = end ? top?.pauses.find(([, to]) => to === end)?.[0] : session.status === "waiting" ? top?.ended : "";
+  return from && Date.parse(from) > Date.parse(item.time) ? from : from === "" ? "" : item.time;
+}
 
 // labelOf says what a call of a tool did, or would do once it is allowed, and that a person was asked.
 export function labelOf({ kind, span }) {
@@ -224,7 +235,7 @@ function Fill({ span, n, fullest, current }) {
 const standings = { __proto__: null, running: " works", failed: " failed", waiting: " waits for you", cancelled: " was stopped", interrupted: " was interrupted" };
 
 // stands says behind an agent's name how its run stands, or came to its end.
-export const stands = ({ status, stop }) => standings[status] ?? (stopped(stop) ? `: ${lower(stopped(stop))}` : stop === "handed_off" ? " hands over" : " answers");
+export const stands = ({ status, stop, died }) => standings[died ? "interrupted" : status] ?? (stopped(stop) ? `: ${lower(stopped(stop))}` : stop === "handed_off" ? " hands over" : " answers");
 
 function Lane({ row, scale, current, id }) {
   // What has not ended goes on beyond the last thing that happened: the drawing ends there.
@@ -233,7 +244,7 @@ function Lane({ row, scale, current, id }) {
     return { left: left + "%", width: Math.min(100 - left, Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100)) + "%" };
   };
   const end = row.end || new Date().toISOString();
-  const ms = row.end && row.run ? workedOn(row.run) : row.end ? Date.parse(row.end) - Date.parse(row.start) : NaN;
+  const ms = !row.end || (row.run && isCut(row.run)) ? NaN : row.run ? workedOn(row.run) : Date.parse(row.end) - Date.parse(row.from || row.start);
   let drawing = null, label = "", bars = null;
   if (row.kind === "run") {
     const agent = agentOf(row.run.agent);
@@ -253,12 +264,16 @@ function Lane({ row, scale, current, id }) {
     drawing = icon("message-circle-question-mark", "wait");
     label = html`<span class="cut">${labelOf(row)}</span>`;
     bars = html`<i class="wt" style=${place(row.start, end)}></i>`;
+  } else if (row.kind === "break") {
+    drawing = icon("power");
+    label = html`<span class="cut">Interrupted by a restart</span>`;
+    bars = html`<i class="id" style=${place(row.start, end)}></i>`;
   } else {
     drawing = icon("circle-x", "bad");
     label = html`<span class="cut" title=${row.warning.text}>${agentOf(row.warning.agent).name}: ${inShort(row.warning.cause) || row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
-  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} aria-current=${current ? "true" : undefined} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? html`<${Since} time=${row.start} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? row.from && html`<${Since} time=${row.from} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
 }
 
 // useClock is the time, which goes on each second for as long as it runs. All who show how long

@@ -3,7 +3,7 @@
 
 import { nameOfPhase } from "./format.js";
 import { duration } from "./forms.js";
-import { workedOn } from "./fold.js";
+import { workedOn } from "./worked.js";
 
 export const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
 

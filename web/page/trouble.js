@@ -2,7 +2,7 @@
 // to do. The provider's own words are folded below.
 
 import { count, nameOf, size } from "./format.js";
-import { app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
+import { agentOf, app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
@@ -12,10 +12,15 @@ const services = Object.keys(providers).filter((name) => name !== "ollama"); // 
 // providerOf is what people call the provider of a model.
 const providerOf = (model = "") => (model.includes("/") ? (providers[model.split("/")[0]] ?? model.split("/")[0]) : "The provider");
 
-// hasOther says whether another model could answer here: a conversation may choose one, a
-// delivery and a flow of several agents may not, and there must be one.
-const hasOther = (acts) => !!acts.chooseModel && acts.agent !== pipeline && castOf(app.flows.find((f) => f.name === acts.agent)).length < 2 && app.models.some((m) => m.available && m.id !== "rehearsal" && m.id !== acts.model?.());
-const other = (acts) => hasOther(acts) && ["Use another model", acts.chooseModel];
+// isCast says that several agents work on this, each with its own model.
+const isCast = (acts) => castOf(app.flows.find((f) => f.name === acts.agent)).length > 1;
+
+// hasOther says whether another model could answer here, and there must be one: a conversation
+// may choose one, and whoever may change the settings one for an agent of a flow. A delivery may not.
+const hasOther = (acts) => !!acts.chooseModel && acts.agent !== pipeline && (isCast(acts) ? mayChoose() : app.models.some((m) => m.available && m.id !== "rehearsal" && m.id !== acts.model?.()));
+const mayChoose = () => app.me.operator && app.models.filter((m) => m.available && m.id !== "rehearsal").length > 1;
+const choose = (acts) => (isCast(acts) ? () => { location.hash = "#/settings/agents"; } : acts.chooseModel);
+const other = (acts, { by } = {}) => hasOther(acts) && ["Use another model" + (by && isCast(acts) ? ` for ${agentOf(by).name}` : ""), choose(acts)];
 const orOther = (acts, words) => (hasOther(acts) ? words : "");
 const setUp = () => app.me.operator && ["Set up a model", () => { location.hash = "#/settings/models"; }];
 
@@ -36,7 +41,7 @@ const operator = "Ask whoever runs Troupe.";
 // advised is what a delivery advises. Its agents have their models by the settings: whoever may
 // change those is led there, if there is another model.
 export function advised(text) {
-  const isPossible = app.me.operator && app.models.filter((m) => m.available && m.id !== "rehearsal").length > 1;
+  const isPossible = mayChoose();
   return isPossible && withoutOther(text) !== text ? html`${text} <a class="link" href="#/settings/models">Choose a model</a>` : isPossible ? text : withoutOther(text);
 }
 
@@ -60,27 +65,30 @@ const further = (acts, { limit }) => {
 };
 const leave = "leave"; // folds the card
 
+// bytesOf is how large an attachment of a message is.
+const bytesOf = ({ size, data = "" }) => size ?? Math.floor(data.replace(/=+$/, "").length * 0.75);
+
 // attached names what a message came with, the largest first.
-const attached = (parts = []) => (parts.length ? [...parts].sort((a, b) => b.size - a.size).map((p) => `${p.name || p.mime}, ${size(p.size)}`).join("; ") + ". " : "");
+const attached = (parts = []) => (parts.length ? [...parts].sort((a, b) => bytesOf(b) - bytesOf(a)).map((p) => `${p.name || p.mime}, ${size(bytesOf(p))}`).join("; ") + ". " : "");
 
 // Each: [icon, title, text, acts, look]. It gets { p: provider, a: agent, ... }.
 const catalogue = {
   __proto__: null, // names come from outside
   key_refused: ["key-round", (c) => `${c.p} did not accept the key`, () => `Nothing was lost. The key may be mistyped or withdrawn.${app.me.operator ? "" : " " + operator}`,
-    (acts) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts), again(acts)]],
-  rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts) => [again(acts), other(acts)], "soft"],
-  quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts) => [other(acts), again(acts)]],
-  provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept${c.half ? "." : "; what was said so far is above."}${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts)]],
+    (acts, c) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts, c), again(acts)]],
+  rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts, c) => [again(acts), other(acts, c)], "soft"],
+  quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts, c) => [other(acts, c), again(acts)]],
+  provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept${c.half ? "." : "; what was said so far is above."}${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts, c)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
-    (acts) => [hasOther(acts) ? ["Choose another", acts.chooseModel] : setUp(), !hasOther(acts) && again(acts)]],
+    (acts) => [hasOther(acts) ? ["Choose another", choose(acts)] : setUp(), (!hasOther(acts) || isCast(acts)) && again(acts)]],
   answer_cut: ["zap", (c) => `${c.problem?.code === "timeout" && !c.half ? "The model did not answer in time" : "The answer broke off"}${often(c.tries)}`, (c, acts) => `${c.problem?.code === "timeout" ? "Nothing more came from the model, and the connection to it was ended." : "The connection to the model ended in the middle of the answer."} Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),
-    (acts) => [other(acts)], "soft"],
+    (acts, c) => [other(acts, c)], "soft"],
   request_too_large: ["paperclip", (c) => (c.parts?.length ? "The attachments are too large for the model" : "This is too large for the model"), (c, acts) => (c.parts?.length ? `${attached(c.parts)}Drop some of them${orOther(acts, ", or use a model that takes more")}.` : `Say it in fewer words, ${hasOther(acts) ? "begin a new conversation, or use a model that takes more" : "or begin a new conversation"}.`),
-    (acts, { parts }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts)]],
-  declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts) => [acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
-  empty: ["circle-alert", () => "The model said nothing", (c, acts) => `Ask again, perhaps in other words${orOther(acts, ", or use another model")}.`, (acts) => [acts.again && ["Ask again", acts.again], acts.anew && ["Rephrase", acts.anew], other(acts)], "soft"],
+    (acts, { parts, by }) => [acts.drop && parts?.length > 0 && [parts.length === 1 ? `Send it without ${parts[0].name || "the attachment"}` : `Send it without the ${parts.length} attachments`, acts.drop], acts.anew && ["Edit the message", acts.anew], other(acts, { by })]],
+  declined: ["circle-alert", (c) => `The model declined to answer, or ${c.p} withheld the rest`, () => "Saying it in other words may help.", (acts, c) => [acts.anew && ["Rephrase", acts.anew], other(acts, c)], "soft"],
+  empty: ["circle-alert", () => "The model said nothing", (c, acts) => `Ask again, perhaps in other words${orOther(acts, ", or use another model")}.`, (acts, c) => [acts.again && ["Ask again", acts.again], acts.anew && ["Rephrase", acts.anew], other(acts, c)], "soft"],
   limit_cost: ["coins", limitTitle("cost"), limitText, further, "spot"],
   cost_exceeded: ["coins", () => "This cost more than it may", () => "A limit is checked between answers, and one answer went past it.", () => [], "soft"],
   limit_time: ["timer", limitTitle("time"), limitText, (acts) => [onward(acts) || (acts.say && ["Go on", () => acts.say("Go on.")]), ["Leave it", leave]], "spot"],
@@ -100,7 +108,7 @@ const catalogue = {
   offline: ["wifi-off", () => "Troupe cannot be reached", () => "What you type is kept.", () => [], "soft"],
 };
 
-const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts) => [again(acts), other(acts)]];
+const otherwise = ["circle-alert", () => "Something went wrong that we have no words for", () => "Nothing that was said is lost.", (acts, c) => [again(acts), other(acts, c)]];
 
 // addressSetting is where a remedy names the setting of a provider's address. Those of servers
 // of one's own are changed on the page.
@@ -113,7 +121,7 @@ const doctor = /;? ?troupe doctor tries (the provider; its quirks can be set in 
 
 // spoken is the card of a failure that only the server has words for.
 const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
-  (acts) => [hasAddress(acts, next) ? ["Change the address", () => { location.hash = "#/settings/models"; }] : app.me.operator && doctor.test(next) && ["Test the provider", () => { location.hash = "#/settings/models"; }], again(acts), other(acts)]];
+  (acts, c) => [hasAddress(acts, next) ? ["Change the address", () => { location.hash = "#/settings/models"; }] : app.me.operator && doctor.test(next) && ["Test the provider", () => { location.hash = "#/settings/models"; }], again(acts), other(acts, c)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];
@@ -140,7 +148,7 @@ const elsewhere = (text) => text.replace(/\b(is) above\b|\b(Say) below\b/g, (_, 
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
-  const values = filled({ p: providerOf(acts.model?.()), ...context });
+  const values = filled({ p: providerOf(acts.model?.()), ...context, ...(context.by && { a: agentOf(context.by).name }) });
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);

@@ -19,6 +19,10 @@ export function turnsOf(items) {
   return turns;
 }
 
+// isVainAgain says that a call would have handed over as the one before it, and neither did:
+// whatever was said in between.
+const isVainAgain = (last, { tool, class: kind }) => kind && last.class === kind && last.tool === tool && /^transfer_to_/.test(tool);
+
 // blocksOf groups a turn's items: calls that follow each other are one line, files
 // that were saved together one card.
 export function blocksOf(items) {
@@ -27,7 +31,7 @@ export function blocksOf(items) {
     if (item.type === "tool" && item.state === "waiting") continue; // its question is there
     if (item.type === "tool") {
       const calls = blocks.findLast((b) => b.type === "calls"); // what was saved in between is no interruption
-      if (calls && blocks.slice(blocks.indexOf(calls) + 1).every((b) => b.type === "files")) calls.items.push(item);
+      if (calls && (isVainAgain(calls.items.at(-1), item) || blocks.slice(blocks.indexOf(calls) + 1).every((b) => b.type === "files"))) calls.items.push(item);
       else blocks.push({ type: "calls", key: item.key, items: [item] });
     }
     else if (item.type === "file") {

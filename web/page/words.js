@@ -129,6 +129,12 @@ export const isVain = (call) => call.state === "failed" || isRefused(call) || ["
 // asOrder says what a call would do, as one asks for it: "Save brief.md".
 export const asOrder = (tool, args) => doing(tool, args).replace(/^\w+/, (word) => orders[word] ?? word);
 
+// kinds are what calls of a tool do whatever they are given, where no order says it.
+const kinds = { __proto__: null, read_file: "read files", save_output: "save files", write_file: "save files", edit_file: "change files", run_command: "run programs", web_search: "search the web", web_fetch: "read pages of the web", wikipedia: "look in Wikipedia", execute_workflow: "open workflows", invoke_agent: "ask colleagues", add_knowledge: "put documents into the library", search_knowledge: "look in the library" };
+
+// kindOf says what a tool is for, as one asks for it: "save files".
+export const kindOf = (tool) => kinds[tool] ?? lower(asOrder(tool));
+
 // isRefused says of a call that it was not allowed, and so not made.
 const isRefused = (call) => call.class === "unauthorized" && called(call) !== "save, not";
 

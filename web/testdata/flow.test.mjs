@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { named, preview, statesOf } = await import("../page/flow.js");
+const { failuresIn, named, preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -89,4 +89,10 @@ test("a preview has no marks of markdown, and names as they are", () => {
 
 test("a frame is named as people read it", () => {
   assert.equal(named(node("4", "parallel", "polish_it"), new Map(), essay), "polish it: at the same time");
+});
+
+test("what steps side by side hand on says why one failed in words, where there are some", () => {
+  const warnings = [{ code: "failed", agent: "poet", cause: { code: "provider_down" } }, { code: "failed", agent: "judge" }];
+  const text = "## poet\n\n(failed: agent poet: step 2: model: 400 (Bad Request): ill)\n\n## writer\n\nOtters (failed: no).\n\n## judge\n\n(failed: agent judge: odd)";
+  assert.equal(failuresIn(text, { warnings }), "## poet\n\n(no answer: the provider has a problem)\n\n## writer\n\nOtters (failed: no).\n\n## judge\n\n(failed: agent judge: odd)");
 });

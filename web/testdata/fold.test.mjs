@@ -120,6 +120,34 @@ test("the time for which its process was dead is none of an answer's", () => {
   assert.equal(took(timed((e) => [[e.start("alex", "hi")], [e.said("hi")], [e.abandoned(), 147]])), "");
 });
 
+test("what an answer of a step took has nothing of the time before it went on", () => {
+  const timed = (make) => {
+    const e = new Events();
+    let now = 1e12;
+    return fold(make(e).map(([event, after = 1, inner = false]) => ({ ...event, ...(inner ? { run: "r1:1", parent: "r1", agent: "mira" } : { run: "r1" }), time: new Date((now += after * 1000)).toISOString() })));
+  };
+  const took = (s) => {
+    const { started, ended } = s.items.findLast((item) => item.type === "answer").exchange;
+    return (Date.parse(ended) - Date.parse(started)) / 1000;
+  };
+  const begun = (e) => [[e.start("line", "hi")], [e.said("hi")], [e.start("mira", "hi"), 1, true]];
+  const answered = (e) => [[e.replied(2, "Hi."), 2, true], [e.finished("Hi."), 1, true], [e.finished("Hi.")]];
+  for (const [name, cut, want] of [
+    ["its process died", (e) => [[e.resumed(), 147]], 3],
+    ["it failed", (e) => [[e.failed("gone"), 4, true], [e.failed("gone"), 0], [e.resumed(), 147]], 7],
+    ["it failed twice", (e) => [[e.failed("gone"), 4, true], [e.failed("gone"), 0], [e.resumed(), 147], [e.failed("gone"), 2, true], [e.failed("gone"), 0], [e.resumed(), 300]], 9],
+    ["it was forked", (e) => [[{ ...e.resumed(), kind: "session_forked" }, 147], [e.resumed(), 0]], 3],
+  ]) assert.equal(took(timed((e) => [...begun(e), ...cut(e), ...answered(e)])), want, name);
+});
+
+test("the last of a team that handed over as often as it may is stopped by that", () => {
+  const e = new Events();
+  const below = (event, run) => ({ ...event, run, parent: "r1", agent: run });
+  const s = fold([e.start("desk", "hi"), e.said("hi"), below(e.start("a", "hi"), "a"), below(e.finished("", "handed_off"), "a"), below(e.start("b", "hi"), "b"), below(e.finished("(x)", "repeated_calls"), "b"), { ...e.finished("(x)", "handoffs"), run: "r1" }]);
+  assert.deepEqual([...s.runs.values()].map((run) => run.stop), ["handoffs", "handed_off", "handoffs"]);
+  assert.equal(s.items.at(-1).context.by, "b");
+});
+
 test("an answer that breaks off stays, and is folded once it is asked for anew", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.delta(2, "Half"), e.failed("gone", "Half")]);

@@ -110,6 +110,35 @@ test("a delivery and a flow of several agents do not offer what they have no but
   for (const agent of ["deliver", "review"]) for (const [code, context] of cards) assert.doesNotMatch(card(code, { ...acts, agent }, context), code === "model_unknown" ? /Choose another/ : speaks, `${code} in ${agent}`);
 });
 
+test("in a flow another model is chosen in the settings, for the agent whose model it is", () => {
+  app.models = [large, small];
+  app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }, { id: "2", kind: "agent", agent: "critic" }] }];
+  app.me = { ...app.me, operator: true };
+  for (const [code, context] of cards) {
+    assert.match(card(code, { ...acts, agent: "review" }, { ...context, by: "critic" }), code === "model_unknown" ? /Choose another/ : /Use another model for critic/, code);
+    app.models = [large];
+    assert.doesNotMatch(card(code, { ...acts, agent: "review" }, { ...context, by: "critic" }), code === "model_unknown" ? /Choose another/ : speaks, `${code}, no other`);
+    app.models = [large, small];
+  }
+  assert.match(card("model_unknown", { ...acts, agent: "review" }), /Choose another.*Try again/);
+  assert.match(card("", acts, { by: "clerk" }), /Use another model(?! for)/);
+  app.flows = [];
+});
+
+test("what was asked shows what came of it, and a tick only where it was done", async () => {
+  const { Question } = await import("../page/cards.js");
+  const shown = (item) => {
+    const root = new Element("div");
+    render(html`<${Question} item=${{ key: "1", open: false, answer: "", tool: "write_file", arguments: { file_path: "a.md" }, ask: { id: 1, kind: "approval" }, ...item }} agent=${{ name: "clerk" }} acts=${acts} id="s" />`, root);
+    const line = all(root).find((n) => /answered/.test(n.attributes?.get("class") ?? ""));
+    return [line.attributes.get("data-state"), textOf(line)];
+  };
+  assert.deepEqual(shown({ left: true }), ["left", "clerk asked to save a.md, you stopped it there"]);
+  assert.deepEqual(shown({ left: true, ask: { id: 1, kind: "question" } }), ["left", "clerk asked, you stopped it there"]);
+  assert.deepEqual(shown({ decision: { approved: true } }), ["done", "You allowed clerk to save a.md"]);
+  assert.deepEqual(shown({ decision: { denied: true } }), ["refused", "You did not allow clerk to save a.md"]);
+});
+
 test("whoever can set up a model is led there, the others are told whom to ask", () => {
   app.models = [large];
   app.me = { ...app.me, operator: true };

@@ -5,7 +5,8 @@ import { install } from "./fakedom.mjs";
 install();
 const { inWords, isData, partsOf, valueIn } = await import("../page/phase.js");
 const { did, doing, orders } = await import("../page/words.js");
-const { Session, workedOn } = await import("../page/fold.js");
+const { Session } = await import("../page/fold.js");
+const { workedOn } = await import("../page/worked.js");
 const { duration } = await import("../page/forms.js");
 
 const answer = (phase, outputs, more = {}) => ({ status: "success", phase, outputs, artifacts: [], next_phase: { ready: true, blockers: [] }, errors: [], ...more });

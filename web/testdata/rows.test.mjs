@@ -6,11 +6,12 @@ import { Events } from "./script.mjs";
 install();
 const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
-const { Session, untilOf, workedOn } = await import("../page/fold.js");
+const { Session } = await import("../page/fold.js");
+const { untilOf, workedOn } = await import("../page/worked.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
 const model = (seq, of, step = "1", attempt = 1) => ({ kind: "model", seq, run: of, step, attempt, start: "", end: "" });
-const told = (session) => rowsOf({ items: [], warnings: [], ...session }).map((row) => row.run?.id ?? row.warning?.text ?? `call of ${row.span.run}`);
+const told = (session) => rowsOf({ items: [], warnings: [], breaks: [], ...session }).map((row) => row.run?.id ?? row.warning?.text ?? `call of ${row.span.run}`);
 
 test("each call is below who made it, whoever works beside them", () => {
   const session = { runs: new Map([run("r", 1, "", 0), run("poet", 2, "r", 1), run("writer", 3, "r", 1), run("critic", 9, "r", 1)]), spans: [model(5, "writer"), model(6, "poet"), model(8, "writer", "2"), model(12, "critic")] };
@@ -19,7 +20,7 @@ test("each call is below who made it, whoever works beside them", () => {
 });
 
 test("a call is tried again where a try has failed, not where its session has gone on", () => {
-  const rows = rowsOf({ items: [], runs: new Map([run("r", 1, "", 0)]), spans: [model(3, "r", "1", 2), model(6, "r", "2", 3)], warnings: [{ code: "model_failed", seq: 5, run: "r", step: "2" }] });
+  const rows = rowsOf({ items: [], breaks: [], runs: new Map([run("r", 1, "", 0)]), spans: [model(3, "r", "1", 2), model(6, "r", "2", 3)], warnings: [{ code: "model_failed", seq: 5, run: "r", step: "2" }] });
   assert.deepEqual(rows.filter((row) => row.span).map((row) => row.failed.length), [0, 1]);
 });
 
@@ -135,4 +136,39 @@ test("why a step failed is said in words, where there are some", () => {
   assert.equal(inShort({ code: "provider_down" }), "The provider has a problem");
   assert.equal(inShort({ code: "odd", problem: { sentence: "The disk is full." } }), "The disk is full.");
   assert.equal(inShort(undefined), "");
+});
+
+// A flow of which each event comes a second after the one before, but for those with a time of
+// their own: [event, run within it, seconds].
+function flowOf(make) {
+  const e = new Events(), s = new Session();
+  let now = 1e12;
+  for (const [event, inner = "", after = 1] of make(e)) s.take({ ...event, ...(inner ? { run: inner, parent: "r1", agent: inner } : { run: "r1" }), ...(event.kind === "run_started" && { body: { ...event.body, depth: inner ? 1 : 0 } }), time: new Date((now += after * 1000)).toISOString() });
+  return s;
+}
+
+test("a question and the session have waited for one time", () => {
+  // The poet goes on for ten seconds while the writer asks: nobody can answer so long.
+  const asks = (e) => [[e.start("both", "hi")], [e.said("hi"), "", 0], [e.start("writer", "hi"), "writer"], [e.start("poet", "hi"), "poet"], [e.called(3, "mail", {}), "writer"], [e.asked(3, "mail", {}), "writer"], [e.finished("", "input_requested"), "writer"]];
+  const open = flowOf(asks);
+  assert.equal(rowsOf(open).find((row) => row.kind === "ask").from, "");
+  const waits = (e) => [...asks(e), [e.replied(2, "A poem."), "poet", 9], [e.finished("A poem."), "poet"], [e.finished("", "input_requested")]];
+  const waiting = flowOf(waits), asked = rowsOf(waiting).find((row) => row.kind === "ask");
+  assert.equal(asked.from, waiting.last);
+  const over = flowOf((e) => [...waits(e), [e.answered(3, "yes"), "writer", 13]]), answered = rowsOf(over).find((row) => row.kind === "ask");
+  assert.deepEqual([Date.parse(answered.end) - Date.parse(answered.from), over.waited], [13_000, 13_000]);
+  assert.equal(Date.parse(answered.end) - Date.parse(answered.start), 25_000); // it is drawn from when it was asked
+});
+
+test("the time for which a process was dead has a row, and is not worked", () => {
+  const begun = (e) => [[e.start("line", "hi")], [e.said("hi")], [e.start("writer", "hi"), "writer"]];
+  const told = (s) => rowsOf(s).filter((row) => !row.span).map((row) => [row.kind, row.depth, row.kind === "break" ? Date.parse(row.end) - Date.parse(row.start) : row.run.agent + stands(row.run)]);
+  const resumed = flowOf((e) => [...begun(e), [e.resumed(), "", 147], [e.replied(2, "Hi."), "writer"], [e.finished("Hi."), "writer"], [e.finished("Hi.")]]);
+  assert.deepEqual(told(resumed), [["run", 0, "line answers"], ["run", 1, "writer answers"], ["break", 2, 147_000]]);
+  assert.equal(workedOn(resumed.runs.get("writer")), 2000);
+  // What was said next closed it, and all that was within it.
+  const closed = flowOf((e) => [...begun(e), [e.abandoned(), "", 147]]);
+  assert.deepEqual(told(closed), [["run", 0, "line was interrupted"], ["run", 1, "writer was interrupted"], ["break", 0, 147_000]]);
+  // Somebody who goes on after a failure, or forks, was not interrupted.
+  for (const went of [(e) => [[e.failed("gone")], [e.resumed(), "", 147]], (e) => [[{ ...e.resumed(), kind: "session_forked" }, "", 147]]]) assert.ok(!told(flowOf((e) => [...begun(e), ...went(e)])).some(([kind]) => kind === "break"));
 });

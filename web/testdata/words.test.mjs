@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { did, doing, done, gates, isToldVain, isVain } = await import("../page/words.js");
+const { did, doing, done, gates, isToldVain, isVain, kindOf } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf } = await import("../page/format.js");
@@ -93,4 +93,16 @@ test("a handover that was refused is not told as made", () => {
   assert.deepEqual(did([refused("give_floor", { to: "poet" })]), ["Could not let poet speak"]);
   assert.deepEqual([refused("accept"), refused("revise", {}), refused("write_ledger")].map(done), ["Could not accept it", "Could not ask for a better one", "Could not note where it stands"]);
   assert.ok(isToldVain(refused("transfer_to_poet")) && !isToldVain(refused("mail__send")) && !isToldVain({ tool: "transfer_to_poet" }));
+});
+
+test("what a tool is for is said without what it is given", () => {
+  for (const [tool, want] of [["write_file", "save files"], ["save_output", "save files"], ["edit_file", "change files"], ["web_search", "search the web"], ["query_plan", "look up the step in the plan"], ["mail__send", "use mail send"]]) assert.equal(kindOf(tool), want);
+});
+
+test("a handover that is refused again and again is one line, whatever is said in between", () => {
+  const call = (key, tool = "transfer_to_poet") => ({ key, type: "tool", tool, arguments: {}, state: "failed", class: "not_found" });
+  const said = (key) => ({ key, type: "answer", text: "Not mine." });
+  const blocks = blocksOf([said(1), call(2), said(3), call(4), said(5), call(6), call(7, "web_search"), said(8), call(9, "web_search")]);
+  assert.deepEqual(blocks.map((b) => [b.type, b.items.length]), [["answer", 1], ["calls", 3], ["answer", 1], ["answer", 1], ["calls", 1], ["answer", 1], ["calls", 1]]);
+  assert.deepEqual(did([call(1), call(2), call(3)]), ["Could not hand over to poet, 3 times"]);
 });
