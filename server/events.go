@@ -41,6 +41,9 @@ func (s *Server) followEvents(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.r.URL.Query().Has("all") {
+		feed = together(feed, s.standings(c))
+	}
 	return s.stream(c, ready(feed))
 }
 
@@ -207,6 +210,26 @@ type events struct {
 
 // A feed sends events until there are no more.
 type feed func(ctx context.Context, out *events) error
+
+// together sends what two feeds send, until one of them has no more.
+func together(one, other feed) feed {
+	return func(ctx context.Context, out *events) (err error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var first sync.Once // the other ends because this one has
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer cancel()
+			ended := other(ctx, out)
+			first.Do(func() { err = ended })
+		})
+		ended := one(ctx, out)
+		first.Do(func() { err = ended })
+		cancel()
+		group.Wait()
+		return err
+	}
+}
 
 func ready(f feed) func() (feed, error) { return func() (feed, error) { return f, nil } }
 

@@ -44,10 +44,12 @@ const (
 
 // left says that a session was deleted.
 func (h *hub) left(session, user string) {
-	h.mu.Lock()
-	h.gone = append(h.gone, departure{session, user, time.Now()})
-	h.gone = h.gone[max(0, len(h.gone)-mostGone):]
-	h.mu.Unlock()
+	for one := h; one != nil; one = one.before {
+		one.mu.Lock()
+		one.gone = append(one.gone, departure{session, user, time.Now()})
+		one.gone = one.gone[max(0, len(one.gone)-mostGone):]
+		one.mu.Unlock()
+	}
 	h.changed(session)
 }
 
@@ -59,7 +61,7 @@ func (h *hub) goneOf(user string) (list []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, d := range h.gone {
-		if (user == "" || user == d.user) && time.Since(d.at) < goneFor {
+		if (user == "" || user == d.user) && time.Since(d.at) < goneFor && !slices.Contains(list, d.id) {
 			list = append(list, d.id)
 		}
 	}
@@ -165,8 +167,11 @@ type change struct {
 }
 
 // followPerson tells of all sessions of a person how they stand, whenever that changes.
-func (s *Server) followPerson(c *call) error {
-	return s.stream(c, ready(func(ctx context.Context, out *events) error {
+func (s *Server) followPerson(c *call) error { return s.stream(c, ready(s.standings(c))) }
+
+// standings is what tells a person how all their sessions stand.
+func (s *Server) standings(c *call) feed {
+	return func(ctx context.Context, out *events) error {
 		e, deaf := s.hub.listen()
 		defer deaf()
 		look := time.NewTicker(lookEvery)
@@ -209,7 +214,7 @@ func (s *Server) followPerson(c *call) error {
 				}
 			}
 		}
-	}))
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -236,13 +241,9 @@ func (s *Server) tell(c *call, out *events, id string, told map[string]int64) er
 	}
 	if news == nil || c.user != "" && c.user != news.user {
 		_, isKnown := told[id]
-		// A page that was opened while the session was being deleted has it in its list, though
-		// this stream has not told of it.
-		if last, ok := s.hub.tidings.get(id); ok && news == nil && (c.user == "" || c.user == last.user) {
-			isKnown = true
-		}
 		delete(told, id)
-		if isKnown {
+		// A page may have it in its list, though this stream has not told of it.
+		if isKnown || slices.Contains(s.hub.goneOf(c.user), id) {
 			return out.sendJSON(change{Gone: id})
 		}
 		return nil

@@ -28,7 +28,7 @@ type parameter struct{ name, description string }
 // routes returns the table, but for the page.
 func routes() []route {
 	after := []parameter{{"after", "the number of the last event that is known already; Last-Event-ID takes precedence"}}
-	after = append(after, parameter{"before", "in place of a stream, a page of the events before this number, as JSON; empty for the last ones"}, parameter{"limit", "how many events a page has"})
+	after = append(after, parameter{"before", "in place of a stream, a page of the events before this number, as JSON; empty for the last ones"}, parameter{"limit", "how many events a page has"}, parameter{"all", "tell how all sessions of the person stand, too, as /api/events does"})
 	asFile := []parameter{{"raw", "as plain text"}, {"html", "markdown as a fragment of HTML"}, {"preview", "to be shown: pictures as they are, pages without any rights"}, {"version", "an earlier version, by its number"}}
 	ofFile := []parameter{{"path", "the file's path"}}
 	library := []parameter{{"q", "only those with these words in their name or text"}, {"kind", "document, data, code or image"}, {"agent", "only of conversations with this agent"}, {"by", "only those that this agent wrote last"}}

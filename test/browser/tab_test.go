@@ -31,8 +31,9 @@ const patience = 2 * time.Minute
 // A tab shows the page to somebody who looks and clicks. It takes note of what a
 // page of ours must never do.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t     *testing.T
+	ctx   context.Context
+	close context.CancelFunc
 
 	mu     sync.Mutex
 	origin string
@@ -45,8 +46,32 @@ func newTab(t *testing.T) *tab {
 	if chromium == nil {
 		t.Skip("chromium is not installed: run make setup")
 	}
-	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	b := &tab{t: t, ctx: ctx}
+	return tabIn(t, chromium, chromedp.WithNewBrowserContext())
+}
+
+// beside opens a link in another tab of the same window, before this one, which is hidden by it.
+func (b *tab) beside(link string) *tab {
+	b.t.Helper()
+	other := tabIn(b.t, b.ctx, chromedp.WithNewWindow(false))
+	b.t.Cleanup(other.isAsItMustBe)
+	other.goTo(link)
+	b.holds("document.hidden")
+	return other
+}
+
+// front brings a tab before the others of its window.
+func (b *tab) front() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.BringToFront, cdp.Empty{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.holds("!document.hidden")
+}
+
+func tabIn(t *testing.T, in context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(in, options...)
+	b := &tab{t: t, ctx: ctx, close: cancel}
 	b.do(chromedp.EmulateViewport(1280, 800))
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: notesToasts}); err != nil {
 		t.Fatal(err)
@@ -131,15 +156,18 @@ func open(t *testing.T, link string) *tab {
 	t.Helper()
 	b := newTab(t)
 	b.goTo(link)
-	t.Cleanup(func() {
-		if noted := b.notes(); len(noted) > 0 {
-			t.Errorf("the page did what it must not do:\n%s", strings.Join(noted, "\n"))
-		}
-		if t.Failed() {
-			b.picture("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
-		}
-	})
+	t.Cleanup(b.isAsItMustBe)
 	return b
+}
+
+// isAsItMustBe reports what was noted, and leaves a picture of a tab whose test has failed.
+func (b *tab) isAsItMustBe() {
+	if noted := b.notes(); len(noted) > 0 {
+		b.t.Errorf("the page did what it must not do:\n%s", strings.Join(noted, "\n"))
+	}
+	if b.t.Failed() && b.ctx.Err() == nil {
+		b.picture("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+	}
 }
 
 func (b *tab) notes() []string {

@@ -57,7 +57,6 @@ export async function request(method, path, body, headers = {}) {
 export const get = async (path) => (await request("GET", path)).json();
 export const post = async (path, body, headers) => (await request("POST", path, body, headers)).json();
 const at = (id) => "api/sessions/" + encodeURIComponent(id);
-const places = (path) => path.split("/").map(encodeURIComponent).join("/");
 
 // query writes parameters that have a value.
 function query(path, parameters) {
@@ -106,19 +105,7 @@ export const api = {
   fork: (id, after) => post(at(id) + "/fork", { after }),
   forkStep: (id, run, input) => once(at(id) + "/fork", { run, input }),
   page: async (id, before, limit = 5000) => (await request("GET", `${at(id)}/events?limit=${limit}&before=${before}`)).text(),
-  eventsOf: (id) => at(id) + "/events",
+  eventsOf: (id) => at(id) + "/events?all=1",
   events: "api/events",
   zipOf: (id) => at(id) + "/files.zip",
 };
-
-// fileOf is the file of a path in a session: one that begins with a slash is a document
-// of the project.
-export const fileOf = (session, path) => (path.startsWith("/") ? { path: path.slice(1) } : { session, path });
-
-// fileAddress is where a file can be downloaded: { session, path }, without a session a
-// document of the project.
-export function fileAddress({ session, path }) {
-  return session ? at(session) + "/files/" + places(path) : "api/documents/files/" + places(path);
-}
-
-export const previewAddress = (file) => query(fileAddress(file), { preview: "1", version: file.version });

@@ -3,7 +3,7 @@
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, byTime, dismiss, enter, isBack, load, titleOf, tryNow, useApp } from "./state.js";
+import { app, byTime, dismiss, isBack, load, titleOf, tryNow, useApp } from "./state.js";
 import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
@@ -115,7 +115,7 @@ async function token() {
   if (!code) return false;
   replace(before);
   try {
-    await enter(code);
+    await (await import("./signin.js")).enter(code);
   } catch (problem) {
     entered = problem.status === 401 ? problem.code : problem.message;
     await load();

@@ -6,8 +6,7 @@ import { cost, nameOf, short, size } from "./format.js";
 import { duration, fileIcon, pathWords } from "./forms.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
-import { fileAddress, fileOf } from "./api.js";
-import { api } from "./shelf.js";
+import { api, fileAddress, fileOf } from "./shelf.js";
 import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);

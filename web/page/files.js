@@ -1,7 +1,6 @@
 // The library: the project's documents, and the files of all conversations.
 
-import { fileAddress } from "./api.js";
-import { api } from "./shelf.js";
+import { api, fileAddress } from "./shelf.js";
 import { agentOf, app, can, leaving, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
 import { Document } from "./panel.js";

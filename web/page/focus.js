@@ -2,6 +2,8 @@
 // once it has stopped, a field with the panel that Esc closes. Whoever uses a keyboard or a screen
 // reader would be at the top of the page.
 
+import { useEffect, useRef } from "./view.js";
+
 const cards = ".needs, .trouble, .waits .card";
 
 // longest is how long something may take to come of a button, in milliseconds.
@@ -80,4 +82,16 @@ function take(element) {
   if (!element) return;
   if (element.tabIndex < 0) element.tabIndex = -1; // so that it can have it, and is no stop of the tab key
   element.focus({ preventScroll: element.matches("textarea, h1") });
+}
+
+// useVisit gives a panel that was opened by a button the focus, and gives it back when
+// the panel is closed. It returns a reference to the panel.
+export function useVisit() {
+  const panel = useRef(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    if (before?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
+    return () => before?.isConnected && panel.current?.contains(document.activeElement) && before.focus();
+  }, []);
+  return panel;
 }

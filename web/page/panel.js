@@ -1,8 +1,8 @@
 // The panel beside a conversation: a document to read, what changed in it, its source;
 // or the list of all files.
 
-import { fileAddress, fileOf } from "./api.js";
-import { api } from "./shelf.js";
+import { useVisit } from "./focus.js";
+import { api, fileAddress, fileOf } from "./shelf.js";
 import { agentOf, app, dismiss, toast } from "./state.js";
 import { Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
@@ -12,7 +12,7 @@ import { Seek } from "./seek.js";
 import { hour, nameOf, size, when } from "./format.js";
 import { pathWords, fileIcon } from "./forms.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState, useVisit } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {

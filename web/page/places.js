@@ -1,6 +1,7 @@
 // Places that have no side bar: on a phone.
 
-import { app, byTime, leave } from "./state.js";
+import { leave } from "./signin.js";
+import { app, byTime } from "./state.js";
 import { Entry } from "./side.js";
 import { html, icon } from "./view.js";
 

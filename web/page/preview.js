@@ -1,12 +1,18 @@
 // Shows a file by its kind: a document is read, a table is a table, a picture is one.
 // Whatever cannot be shown can be downloaded.
 
-import { fileAddress, previewAddress } from "./api.js";
+import { fileAddress, previewAddress } from "./shelf.js";
 import { Coloured } from "./code.js";
-import { headings, lex, block } from "./prose.js";
+import { lex, block, plain } from "./prose.js";
 import { size } from "./format.js";
 import { ticked } from "./ticks.js";
 import { html, icon, speaks, useEffect, useMemo, useRef, useState } from "./view.js";
+
+// headings are those of a text, for an outline.
+function headings(tokens) {
+  const all = tokens.filter((token) => token.type === "heading" && token.depth <= 3);
+  return all.map((token, i) => ({ text: plain(token.tokens), depth: token.depth, token, i }));
+}
 
 const extension = (path) => path.match(/\.([\w]+)$/)?.[1].toLowerCase() ?? "";
 

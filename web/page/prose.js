@@ -224,10 +224,4 @@ const unescaped = (text) =>
 
 const point = (n) => (n > 31 && n < 0x110000 && !(n >= 0xd800 && n < 0xe000) ? String.fromCodePoint(n) : "\ufffd");
 
-// headings are those of a text, for an outline.
-export function headings(tokens) {
-  const all = tokens.filter((token) => token.type === "heading" && token.depth <= 3);
-  return all.map((token, i) => ({ text: plain(token.tokens), depth: token.depth, token, i }));
-}
-
 export const plain = (tokens = []) => tokens.map((token) => (token.tokens ? plain(token.tokens) : token.type === "br" ? " " : unescaped(token.text ?? ""))).join("");

@@ -5,12 +5,11 @@ import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { editedBefore, empty, sendingOf, useDraft } from "./draft.js";
-import { useQueue } from "./waiting.js";
 import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, count, hour } from "./format.js";
 import { mostOf } from "./fold.js";
-import { useSession } from "./session.js";
+import { useQueue, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
@@ -113,8 +112,8 @@ export function Room({ route }) {
   const asks = info?.status === "waiting" && status === "completed" && !session.questions.length ? info.question : null; // an answer may end with a question
   useEffect(() => {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");
-    if (info?.unseen && document.visibilityState === "visible") api.seen(id).catch(() => {});
-  }, [status, !asks, info?.unseen]);
+    if (info?.unseen && !document.hidden) api.seen(id).catch(() => {});
+  }, [status, !asks, info?.unseen, document.hidden]);
   useEffect(() => {
     const was = here.caughtUp && editedBefore(id, session.items);
     if (was) setDraft(was);

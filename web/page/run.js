@@ -1,5 +1,6 @@
 // The run: what happened when, and of every call what was sent and what came back.
 
+import { useVisit } from "./focus.js";
 import { api } from "./shelf.js";
 import { agentOf, toast } from "./state.js";
 import { cost, count, short, size } from "./format.js";
@@ -11,7 +12,7 @@ import { inShort } from "./trouble.js";
 import { asOrder, done, lower, stopped, toolIcon } from "./words.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
-import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState, useVisit } from "./view.js";
+import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./view.js";
 
 // A row is so high: on phones, where fingers want more, it is another height.
 const phone = matchMedia("(max-width: 760px)");

@@ -1,9 +1,9 @@
-// A session on the page: its events, followed for as long as it is shown.
+// A session on the page: its events, followed for as long as it is shown, and its queue.
 
 import { api } from "./api.js";
-import { decode, follow } from "./events.js";
+import { decode } from "./events.js";
 import { Session } from "./fold.js";
-import { app, refresh, signedOut } from "./state.js";
+import { app, attend, refresh } from "./state.js";
 import { useEffect, useRef, useState } from "./view.js";
 
 // useSession follows a session and draws anew at most once per frame. It returns
@@ -65,14 +65,15 @@ export function useSession(id) {
 // is loaded then, where it is missing.
 function followed(here, redraw, ask, load) {
   let lost = false;
-  return follow(api.eventsOf(here.id), here.session.seq,
-    (event) => {
+  return attend({
+    address: api.eventsOf(here.id),
+    seq: () => here.session.seq,
+    take: (event) => {
       here.session.take(event);
       here.recent?.push(event);
       redraw();
     },
-    (connection, problem = null) => {
-      if (problem?.status === 401) signedOut();
+    changed: (connection, problem) => {
       if (connection === "live") here.session.reconnected();
       if (connection === "live" && lost) ask();
       lost = connection === "lost" || (lost && connection !== "live");
@@ -80,7 +81,8 @@ function followed(here, redraw, ask, load) {
       Object.assign(here, { connection, problem });
       redraw();
       if (connection === "live" && here.missing) load();
-    });
+    },
+  });
 }
 
 // allEvents are all events of a session so far, each as a line of JSON, fetched page by
@@ -142,4 +144,17 @@ async function past(here, begin, redraw, isLeft) {
   here.recent = null;
   if (from < 0) begin();
   redraw();
+}
+
+// useQueue returns a session's queue, asked for anew whenever changed changes.
+export function useQueue(id, changed) {
+  const [queue, setQueue] = useState({ messages: [], held: false });
+  useEffect(() => {
+    let left = false;
+    if (id) api.queue(id).then((found) => left || setQueue(found), () => {});
+    return () => {
+      left = true;
+    };
+  }, [id, changed]);
+  return [queue, setQueue];
 }

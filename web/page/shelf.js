@@ -1,6 +1,6 @@
 // The routes that the views behind the first one need: they join those of api.js.
 
-import { api, at, fileAddress, get, once, post, query, request } from "./api.js";
+import { api, at, get, once, post, query, request } from "./api.js";
 
 Object.assign(api, {
   search: (q) => get(query("api/search", { q })),
@@ -25,3 +25,17 @@ Object.assign(api, {
 });
 
 export { api };
+
+const places = (path) => path.split("/").map(encodeURIComponent).join("/");
+
+// fileOf is the file of a path in a session: one that begins with a slash is a document
+// of the project.
+export const fileOf = (session, path) => (path.startsWith("/") ? { path: path.slice(1) } : { session, path });
+
+// fileAddress is where a file can be downloaded: { session, path }, without a session a
+// document of the project.
+export function fileAddress({ session, path }) {
+  return session ? at(session) + "/files/" + places(path) : "api/documents/files/" + places(path);
+}
+
+export const previewAddress = (file) => query(fileAddress(file), { preview: "1", version: file.version });

@@ -1,8 +1,23 @@
 // The door: an access code, or the whole link, pasted. Shown in place where somebody is
 // signed out, so that nothing typed is lost.
 
-import { enter } from "./state.js";
+import { api } from "./api.js";
+import { keep } from "./kept.js";
+import { app, entered, toast } from "./state.js";
 import { Logo, html, icon, useEffect, useRef, useState } from "./view.js";
+
+// enter exchanges an access code for a cookie, and begins again where everybody was.
+export async function enter(code) {
+  await api.login(codeIn(code));
+  keep("entered", Date.now()); // for the other tabs
+  await entered();
+}
+
+// codeIn is the code in what somebody pasted: the code itself, or the whole link.
+export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
+
+// leave signs out, and shows the door.
+export const leave = () => api.signOut(app.me.sign_out).then(() => location.reload(), (problem) => toast(problem.message));
 
 // unknown says why a code may not be known, by what the server says of it: one that it makes
 // up itself, or one that each person has.

@@ -4,7 +4,6 @@
 
 import { api, noticed } from "./api.js";
 import { follow, hurry } from "./events.js";
-import { keep } from "./kept.js";
 import { useEffect, useState } from "./view.js";
 
 export const app = {
@@ -25,16 +24,22 @@ export const app = {
 };
 
 const listeners = new Set();
-let frame = 0;
+let frame = 0, late = 0;
 
-// update changes what is known, and draws anew whoever uses it, once per frame.
+// update changes what is known, and draws anew whoever uses it, once per frame. A tab that is hidden
+// has no frames, but a title.
 export function update(values) {
   Object.assign(app, values);
-  frame ||= requestAnimationFrame(() => {
-    frame = 0;
-    for (const draw of [...listeners]) draw();
-  });
+  if (document.hidden) late ||= setTimeout(redraw);
+  else frame ||= requestAnimationFrame(redraw);
 }
+
+function redraw() {
+  frame = late = 0;
+  for (const draw of [...listeners]) draw();
+}
+
+globalThis.addEventListener?.("visibilitychange", () => update());
 
 // useApp draws a component anew when what is known changes.
 export function useApp() {
@@ -98,17 +103,39 @@ export function titleOf(session) {
 
 // load asks for everything, and follows what changes.
 export async function load() {
+  sharing ??= import("./tabs.js").then(({ share }) => (tell = share(connect, (news) => take(news, true))), () => connect(true));
+  clearTimeout(again);
   try {
     api.models().then((models) => update({ models }), () => {}); // providers are asked for them: nobody waits for that
-    const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), api.sessions()]);
+    const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), listed()]);
     const restarted = app.me.started && app.me.started !== me.started;
-    update({ me, agents, flows, sessions: new Map(sessions.filter((s) => !leaving.has(s.id)).map((s) => [s.id, s])), known: true, problem: null, signedOut: false });
+    update({ me, agents, flows, sessions, known: true, problem: null, signedOut: false });
     if (restarted) toast("Troupe was restarted. What was finished is on record.");
   } catch (problem) {
-    update({ problem, known: app.known });
+    missed = load;
+    update({ problem });
+    if (app.known && problem.status > 499) again = setTimeout(load, 3000);
   }
-  listen();
 }
+
+let again = 0;
+
+// listed are the conversations as the server lists them, and as it has told of them since it was asked.
+async function listed() {
+  told.clear();
+  const sessions = new Map((await api.sessions()).map((s) => [s.id, s]));
+  for (const [id, session] of told) sessions.set(id, session);
+  for (const [id, session] of sessions) {
+    if (!session || leaving.has(id)) sessions.delete(id);
+    else call(session);
+  }
+  return sessions;
+}
+
+// call notifies somebody of a conversation that has begun to wait.
+const call = (session) => app.known && session.status === "waiting" && app.sessions.get(session.id)?.status !== "waiting" && import("./notify.js").then(({ notify }) => notify(session), () => {});
+
+const told = new Map();
 
 // renew asks again for what the configuration decides: who there is, which models, and who may do what.
 export const renew = () => Promise.all([api.agents(), api.models(), api.flows(), api.me()]).then(([agents, models, flows, me]) => update({ agents, models, flows, me }), () => {});
@@ -120,30 +147,86 @@ const isStale = ({ agent, chosen, model, status }, before) => status !== "runnin
 // be undone. Nothing that the server says brings them back.
 export const leaving = new Set();
 
-let stop = null;
+let sharing = null; // with the other tabs of the browser
+let tell = () => {}; // them what the stream tells
+let isConnected = false;
+let shown = null; // the conversation that the stream tells of, too
+let stop = null; // ends the stream
+let next = null; // ends the one that is to take its place
+let missed = null; // asks for what was told to nobody here
 
-// listen follows how the conversations stand.
-function listen(lost = false) {
+// connect begins to listen, or lets go of the stream for other tabs to have one.
+function connect(now) {
+  isConnected = now;
+  if (!now) {
+    missed ??= relist;
+    update({ connection: "connecting", retryAt: 0 });
+  }
+  listen();
+}
+
+const relist = () => listed().then((sessions) => update({ sessions }), load);
+
+// attend has the stream tell of a conversation, too: { address, seq, take, changed } as follow has
+// them. The function it returns ends that.
+export function attend(one) {
+  shown = one;
+  turn();
+  return () => {
+    if (shown !== one) return;
+    shown = null;
+    turn();
+  };
+}
+
+function listen() {
   stop?.();
-  stop = follow(api.events, 0,
-    ({ session, gone, reconfigured }) => {
-      if (reconfigured) return void (update({ configured: app.configured + 1 }), renew());
-      if (leaving.has(session?.id)) return;
-      const sessions = new Map(app.sessions);
-      if (gone) sessions.delete(gone);
-      else {
-        if (session.status === "waiting" && app.known && sessions.get(session.id)?.status !== "waiting") import("./notify.js").then(({ notify }) => notify(session), () => {});
-        if (app.known && isStale(session, sessions.get(session.id))) renew();
-        sessions.set(session.id, session);
-      }
-      update({ sessions });
+  stop = null;
+  turn();
+}
+
+// turn begins another stream. The one before is heard until that is there, so that nothing is missed.
+function turn() {
+  next?.();
+  next = null;
+  if (!isConnected) return;
+  const own = shown;
+  let mine = null;
+  mine = next = follow(own?.address ?? api.events, own?.seq() ?? 0,
+    (event) => {
+      if (!event.kind) return tell(event), take(event);
+      if (own === shown) own.take(event);
     },
     (connection, problem = null, wait = 0) => {
+      if (connection !== "connecting" && mine === next) {
+        stop?.();
+        stop = mine;
+        next = null;
+      }
+      if (own === shown) own?.changed(connection, problem);
+      if (stop && stop !== mine) return;
       if (problem?.status === 401) return signedOut();
-      if (connection === "live" && lost) load(); // what has changed in the meantime
-      lost = connection === "lost" || lost;
+      if (own && own === shown && [400, 403, 404].includes(problem?.status)) return (shown = null), listen();
       update({ connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
+      if (connection === "lost") (missed = load), tell({ isLost: true });
+      if (connection === "live") missed = void missed?.();
     });
+}
+
+// take takes over what the server tells. isQuiet says that another tab has told it, which notifies people itself.
+function take({ session, gone, reconfigured, isLost }, isQuiet = false) {
+  if (isLost) return void (missed = load);
+  if (reconfigured) return void (update({ configured: app.configured + 1 }), renew());
+  if (leaving.has(session?.id)) return;
+  const sessions = new Map(app.sessions);
+  told.set(gone ?? session.id, session);
+  if (gone) sessions.delete(gone);
+  else {
+    if (!isQuiet) call(session);
+    if (app.known && isStale(session, sessions.get(session.id))) renew();
+    sessions.set(session.id, session);
+  }
+  update({ sessions });
 }
 
 export const tryNow = () => hurry();
@@ -153,23 +236,11 @@ export const isBack = () => api.me().catch(() => {});
 
 export const signedOut = () => update({ signedOut: true });
 
-// enter exchanges an access code for a cookie, and begins again where everybody was.
-export async function enter(code) {
-  await api.login(codeIn(code));
-  keep("entered", Date.now()); // for the other tabs
-  await entered();
-}
-
-const entered = () => (update({ entries: app.entries + 1, signedOut: false }), load());
+// entered begins again where somebody was signed out.
+export const entered = () => (update({ entries: app.entries + 1, signedOut: false }), listen(), load());
 
 // Who signs in does so in every tab of the browser.
 globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && newValue && app.signedOut && entered());
-
-// leave signs out, and shows the door.
-export const leave = () => api.signOut(app.me.sign_out).then(() => location.reload(), (problem) => toast(problem.message));
-
-// codeIn is the code in what somebody pasted: the code itself, or the whole link.
-export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
 
 // refresh takes over a session as the server shows it.
 export function refresh(session) {
@@ -218,6 +289,7 @@ noticed.problem = (problem) => {
   if (problem.status === 401 && app.known) signedOut();
   if (problem.status === 0 && app.connection === "live") {
     update({ connection: "lost" });
-    listen(true); // the stream may think that it is well, and would never say when it is again
+    missed = load;
+    listen(); // the stream may think that it is well, and would never say when it is again
   }
 };

@@ -90,18 +90,6 @@ export function lazy(load, name, meanwhile = bones) {
   };
 }
 
-// useVisit gives a panel that was opened by a button the focus, and gives it back when
-// the panel is closed. It returns a reference to the panel.
-export function useVisit() {
-  const panel = useRef(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    if (before?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
-    return () => before?.isConnected && panel.current?.contains(document.activeElement) && before.focus();
-  }, []);
-  return panel;
-}
-
 // speaks has an element that holds a text say in which language that is, for screen
 // readers and for the shapes of letters. It takes a moment: nobody waits for it.
 export const speaks = (element, text) => void (element && text && import("./language.js").then(({ mark }) => mark(element, text)).catch(() => {}));
