@@ -51,6 +51,8 @@ type execution struct {
 	// asked is what steps handed back that ask the user, by the run around them: the first
 	// of each.
 	asked map[string]Handoff
+
+	early earlyAnswers
 }
 
 // work is what there is to an execution that runs a step.
@@ -387,6 +389,20 @@ func (x *execution) show(yield func(Event, error) bool) error {
 // execute runs the step to its end.
 func (x *execution) execute() {
 	x.heeding.Go(x.heed)
+	var out Handoff
+	x.err = x.pass(&out)
+	for x.err == errAnswered {
+		if x.err = x.goOverAgain(); x.err == nil {
+			x.err = x.pass(&out)
+		}
+	}
+	x.settle(&out)
+	x.awaitLeft()
+	x.cancel(nil)
+}
+
+// pass runs the step over what is on record of it.
+func (x *execution) pass(out *Handoff) error {
 	ctx := x.base
 	x.run.grace = x.base
 	x.budget.started = time.Now()
@@ -395,11 +411,7 @@ func (x *execution) execute() {
 		ctx, cancel = x.run.limitTime(ctx, limit, "")
 		defer cancel()
 	}
-	var out Handoff
-	x.err = x.run.perform(ctx, x.chain.step, &x.started.Input, &out)
-	x.settle(&out)
-	x.awaitLeft()
-	x.cancel(nil)
+	return x.run.perform(ctx, x.chain.step, &x.started.Input, out)
 }
 
 // settle takes into account what the run came to.
@@ -413,7 +425,7 @@ func (x *execution) settle(out *Handoff) {
 			x.outcome.Stop = orElse(x.outcome.Stop, stopAnswered)
 		}
 	}
-	if x.err != nil || !x.root || out.Meta.Stop == stopInput {
+	if x.err != nil || !x.root || out.Meta.Stop == stopInput || x.early.came() {
 		x.session.talks = nil // the log knows better what is left of it
 	}
 }

@@ -54,6 +54,21 @@ const maxRecent = 512
 func (f *feed) publish(events []Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.append(events)
+}
+
+// publishAfter is publish, unless the event numbered last is not the last one any more.
+func (f *feed) publishAfter(last int64, events []Event) (published bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seq != last {
+		return false, nil
+	}
+	return true, f.append(events)
+}
+
+// append is publish; f.mu is held.
+func (f *feed) append(events []Event) error {
 	if f.broken != nil {
 		return f.broken
 	}

@@ -71,6 +71,12 @@ func (r *Run) end(ctx context.Context, in, out *Handoff, err error) error {
 		*out = Handoff{}
 		return r.fail(ctx, *in, err)
 	}
+	if r.parent == "" && out.Meta.Stop == stopInput && r.exec.isAnswered() {
+		if err := r.flush(); err != nil {
+			return err
+		}
+		return errAnswered
+	}
 	*out, err = r.finish(*out)
 	return err
 }

@@ -190,6 +190,8 @@ func (p *past) add(e *Event, talks *conversations) {
 			p.finished, p.waits = false, false
 			p.passes++
 			p.died = 0
+		} else if e.Parent != "" || b.CallID != "" {
+			p.passes++ // it is an answer that came while the run was under way
 		}
 		p.place = atModel
 	case *RunResumed:
@@ -266,7 +268,7 @@ func withOutput(outputs map[string]Handoff, name string, h Handoff) map[string]H
 // endsBreak reports whether a body says that a run goes on after a break.
 func endsBreak(body Body) bool {
 	switch body.(type) {
-	case *RunResumed, *UserSaid:
+	case *RunResumed:
 		return true
 	}
 	return false

@@ -58,11 +58,14 @@ func otherRequest(session string, input *Input) error {
 }
 
 // underWay returns the run of a request that was sent again while its session is at work,
-// here or in another process: with that request, or with a later one. Otherwise the error
-// stands.
+// here or in another process: with that request, or with a later one; or of one that answers
+// what the run has asked. Otherwise the error stands.
 func (e *Engine) underWay(ctx context.Context, step Step, session string, input *Input, busy error) (*execution, *Handle, error) {
-	if input.IdempotencyKey == "" || !errors.Is(busy, ErrBusy) {
+	if !errors.Is(busy, ErrBusy) {
 		return nil, nil, busy
+	}
+	if input.IdempotencyKey == "" {
+		return e.answered(ctx, step, session, input, busy)
 	}
 	if active := e.activeIn(session); active != nil {
 		select {
@@ -81,7 +84,7 @@ func (e *Engine) underWay(ctx context.Context, step Step, session string, input 
 	known, ok := log.keys[input.IdempotencyKey]
 	switch {
 	case !ok:
-		return nil, nil, busy
+		return e.answered(ctx, step, session, input, busy)
 	case known.text != input.Text:
 		return nil, nil, otherRequest(session, input)
 	}

@@ -64,7 +64,7 @@ func (e *Engine) beginAgain(ctx context.Context, step Step, id string) (*executi
 	if err := x.recall(ctx); err != nil {
 		return nil, err
 	}
-	x.first = x.feed.last()
+	x.isReady(&Input{})
 	made = true
 	return x, nil
 }

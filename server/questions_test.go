@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,33 +19,8 @@ func TestWhatIsApprovedIsWhatIsDoneWhereTwoWait(t *testing.T) {
 	for _, order := range [][2]int{{0, 1}, {1, 0}} {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			var done [2]atomic.Int32
-			var steps []troupe.Step
-			for i := range done {
-				tool := fmt.Sprint("act", i)
-				guarded := approve.Policy{{Tool: tool, Do: approve.Ask}}.Tools(troupe.NewTool(tool, "Acts.", func(context.Context, struct{}) (string, error) {
-					done[i].Add(1)
-					return "done", nil
-				}))
-				agent, err := troupe.NewAgent(troupe.AgentConfig{ID: fmt.Sprint("agent", i), Instructions: "Act.", Model: calling(tool, `{}`), Tools: guarded})
-				if err != nil {
-					t.Fatal(err)
-				}
-				steps = append(steps, agent)
-			}
-			both := flow.Parallel("round", steps...)
-			w := open(t, cast{"round": func() (troupe.Step, error) { return both, nil }})
-			var begun started
-			w.want(http.StatusAccepted, &begun, "POST", "/api/flows/round/runs", message{Text: "go"})
+			w, begun, asked := twoWait(t, func(i int) { done[i].Add(1) })
 			waiting := func() bool { return w.info(begun.Session).Status == "waiting" }
-			w.eventually(waiting)
-			asked := map[string]int64{}
-			var feed struct{ Events []troupe.Event }
-			w.want(http.StatusOK, &feed, "GET", "/api/sessions/"+begun.Session+"/events?before=&limit=50", nil)
-			for _, e := range feed.Events {
-				if b, ok := e.Body.(*troupe.InputRequested); ok {
-					asked[b.Tool] = e.Seq
-				}
-			}
 			first, second := order[0], order[1]
 			answer := decision{Question: asked[fmt.Sprint("act", first)], Allow: "once"}
 			path := "/api/sessions/" + begun.Session + "/answers"
@@ -61,4 +37,122 @@ func TestWhatIsApprovedIsWhatIsDoneWhereTwoWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While what was approved first is being done, the other is answered, too: whoever has two
+// cards before them need not wait between them. What is taken is done, once.
+func TestTheSecondOfTwoIsAnsweredWhileTheFirstIsAtWork(t *testing.T) {
+	var done [2]atomic.Int32
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	w, begun, asked := twoWait(t, func(i int) {
+		if done[i].Add(1); i == 0 {
+			reached <- struct{}{}
+			<-goOn
+		}
+	})
+	path := "/api/sessions/" + begun.Session + "/answers"
+	w.want(http.StatusAccepted, nil, "POST", path, decision{Question: asked["act0"], Allow: "once"})
+	<-reached
+	second := decision{Question: asked["act1"], Allow: "once"}
+	var taken started
+	w.want(http.StatusAccepted, &taken, "POST", path, second)
+	if taken != begun {
+		t.Errorf("it went to %+v, not to %+v", taken, begun)
+	}
+	for _, id := range asked {
+		var refused problem
+		w.want(http.StatusConflict, &refused, "POST", path, decision{Question: id, Allow: "once"})
+		if refused.Code != "answered" {
+			t.Errorf("what was answered before is refused as %+v", refused)
+		}
+	}
+	if q := w.info(begun.Session).Question; q != nil {
+		t.Errorf("it still asks %+v", q)
+	}
+	close(goOn)
+	w.eventually(func() bool { return w.info(begun.Session).Status == "completed" })
+	if done[0].Load() != 1 || done[1].Load() != 1 {
+		t.Errorf("done %d and %d times", done[0].Load(), done[1].Load())
+	}
+}
+
+// Both cards may be answered at the same moment.
+func TestTwoThatWaitAreAnsweredAtTheSameMoment(t *testing.T) {
+	for range 10 {
+		var done [2]atomic.Int32
+		w, begun, asked := twoWait(t, func(i int) { done[i].Add(1) })
+		var answers sync.WaitGroup
+		for _, id := range asked {
+			answers.Go(func() {
+				w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+begun.Session+"/answers", decision{Question: id, Allow: "once"})
+			})
+		}
+		answers.Wait()
+		w.eventually(func() bool { return w.info(begun.Session).Status == "completed" })
+		if done[0].Load() != 1 || done[1].Load() != 1 {
+			t.Fatalf("done %d and %d times", done[0].Load(), done[1].Load())
+		}
+	}
+}
+
+// Who has answered while a run was under way sees its end beside whoever began it: the queue is
+// gone on with once.
+func TestTheQueueGoesOnOnceWhoeverSeesTheRunEnd(t *testing.T) {
+	words := make(chan string)
+	w := open(t, clerk(t, gated(words)))
+	session := w.session()
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "one"})
+	for _, text := range []string{"two", "three"} {
+		w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: text, When: "after"})
+	}
+	words <- "One."
+	w.eventually(func() bool { return w.info(session).Queued == 1 })
+	end := ending{session: session, well: true}
+	for e, err := range w.store.Events(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isEnd(e.Body) {
+			end.seq = e.Seq
+		}
+	}
+	w.server.ended("", end)
+	var q queueView
+	if w.want(http.StatusOK, &q, "GET", "/api/sessions/"+session+"/queue", nil); q.Held || len(q.Messages) != 1 {
+		t.Fatalf("the queue is %+v", q)
+	}
+	words <- "Two."
+	words <- "Three."
+	w.eventually(func() bool { return w.info(session).Status == "completed" && w.info(session).Queued == 0 })
+}
+
+// twoWait is a flow of two agents that wait for approval at the same time, to do something
+// each, and the questions by the tools that ask.
+func twoWait(t *testing.T, do func(i int)) (w *world, begun started, asked map[string]int64) {
+	var steps []troupe.Step
+	for i := range 2 {
+		tool := fmt.Sprint("act", i)
+		guarded := approve.Policy{{Tool: tool, Do: approve.Ask}}.Tools(troupe.NewTool(tool, "Acts.", func(context.Context, struct{}) (string, error) {
+			do(i)
+			return "done", nil
+		}))
+		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: fmt.Sprint("agent", i), Instructions: "Act.", Model: calling(tool, `{}`), Tools: guarded})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, agent)
+	}
+	both := flow.Parallel("round", steps...)
+	w = open(t, cast{"round": func() (troupe.Step, error) { return both, nil }})
+	w.want(http.StatusAccepted, &begun, "POST", "/api/flows/round/runs", message{Text: "go"})
+	w.eventually(func() bool { return w.info(begun.Session).Status == "waiting" })
+	asked = map[string]int64{}
+	var feed struct{ Events []troupe.Event }
+	w.want(http.StatusOK, &feed, "GET", "/api/sessions/"+begun.Session+"/events?before=&limit=50", nil)
+	for _, e := range feed.Events {
+		if b, ok := e.Body.(*troupe.InputRequested); ok {
+			asked[b.Tool] = e.Seq
+		}
+	}
+	return w, begun, asked
 }

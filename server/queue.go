@@ -228,14 +228,15 @@ func (s *Server) sayNext(c *call, session string) error {
 // An ending is how a run came to its end.
 type ending struct {
 	session string
-	well    bool // it was answered
-	waits   bool // it asks something
+	well    bool  // it was answered
+	waits   bool  // it asks something
+	seq     int64 // the number of the event that says so, 0 if none does
 }
 
 // ended goes on with the queue after a run of the session has ended well, and holds
 // it otherwise. A call that is allowed in the whole session is made without asking.
 func (s *Server) ended(user string, end ending) {
-	if end.session == "" {
+	if end.session == "" || !s.isNews(end) {
 		return
 	}
 	defer s.hub.changed(end.session)
@@ -262,6 +263,19 @@ func (s *Server) ended(user string, end ending) {
 	if err != nil {
 		s.config.Log.Error("queue not kept", "session", end.session, "err", err)
 	}
+}
+
+// isNews reports whether nobody has come with this end of a run before: who has answered a
+// question of a run that was under way has seen it end, too.
+func (s *Server) isNews(end ending) bool {
+	known := s.summary(end.session)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if end.seq > 0 && end.seq <= known.ended {
+		return false
+	}
+	known.ended = max(known.ended, end.seq)
+	return true
 }
 
 // release has the queue of a session no longer be held, and says whether it was.

@@ -174,7 +174,7 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 			}
 		}
 		if e.Parent == "" && isEnd(e.Body) {
-			isOnRecord = true
+			isOnRecord, end.seq = true, e.Seq
 			mine.ended.Store(true)
 		}
 		select {

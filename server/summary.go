@@ -81,6 +81,8 @@ type summary struct {
 	model   string
 	cost    float64
 	tokens  int
+	// ended is the number of the latest end of a run that the queue has gone on after.
+	ended int64
 	// answers is how many runs have ended: whoever has seen fewer has missed one.
 	answers int
 	// messages is how many messages a person and those they talk to have exchanged.
@@ -226,9 +228,18 @@ func targetOf(arguments json.RawMessage) string {
 	return ""
 }
 
+// summary returns what is known of a session so far.
+func (s *Server) summary(session string) *summary {
+	known, ok := s.summaries.get(session)
+	if !ok {
+		known, _ = s.summaries.claim(session, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
+	}
+	return known
+}
+
 // summaryOf returns what is known of a session, up to its last stored event.
 func (s *Server) summaryOf(ctx context.Context, info *troupe.SessionInfo) (*summary, error) {
-	known, _ := s.summaries.claim(info.ID, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
+	known := s.summary(info.ID)
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	if info.Events <= known.seq {
@@ -248,10 +259,7 @@ func (s *Server) summaryOf(ctx context.Context, info *troupe.SessionInfo) (*summ
 // watched takes note of an event of a run that this server has begun, and tells the
 // session's owner where that changes how it stands.
 func (s *Server) watched(e *troupe.Event) {
-	known, ok := s.summaries.get(e.Session)
-	if !ok {
-		known, _ = s.summaries.claim(e.Session, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
-	}
+	known := s.summary(e.Session)
 	known.mu.Lock()
 	isNext := e.Seq == 0 || e.Seq == known.seq+1 // what it has missed it reads from the store
 	before := known.doing

@@ -46,3 +46,37 @@ func TestTwoAgentsThatWaitAreAnsweredEachForItself(t *testing.T) {
 		b.sees("main", "Saved by the "+second+".")
 	}
 }
+
+// Both cards can be answered one after the other, without a wait: the one whose turn comes
+// later goes, too, while the other agent is at work, and is done when the run comes to it.
+func TestTwoCardsAreAnsweredWithoutAWait(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "both", "Both at once")
+	for range 2 {
+		a := m.asked(t)
+		name := "writer"
+		if strings.Contains(a.all, "You are the poet") {
+			name = "poet"
+		}
+		a.call("write_file", map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"})
+	}
+	b.looksAt(session, "flow")
+	b.holds("all('.graph .needs').length === 2")
+	b.holds("all('.graph .needs .row button:first-child').forEach((button) => button.click()) === undefined")
+	first := m.asked(t)
+	b.holds("all('.graph .needs').length === 0")
+	b.lacks("[role=alert]", "")
+	first.say("Saved by the first.")
+	first.end()
+	second := m.asked(t)
+	second.say("Saved by the second.")
+	second.end()
+	b.looksAt(session, "")
+	b.sees("main", "Saved by the first.")
+	b.sees("main", "Saved by the second.")
+	b.lacks(approval, "")
+}

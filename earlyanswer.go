@@ -1,0 +1,219 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/troupe-dev/troupe/internal/journal"
+)
+
+// earlyAnswers are those that come while the run is under way, to what one of its steps has
+// asked: where steps run at the same time, others may be at work. They are on record at once,
+// and used when all is done that can be done without them: the run does not end with a
+// question then, and its step is run over the log once more.
+type earlyAnswers struct {
+	mu sync.Mutex
+	// isNew says that there is one that this pass over the log does not know of, any that there
+	// was one at all, and closed that the run ends with a question: it takes no more.
+	isNew, any, closed bool
+}
+
+func (a *earlyAnswers) came() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.any
+}
+
+var (
+	// errAnswered ends a pass over a log that has got an answer meanwhile.
+	errAnswered = errors.New("a question of the run was answered meanwhile")
+	// errLeaving says that a run has ended, or is about to.
+	errLeaving = errors.New("the run is ending")
+	// errNotBegun says that nothing is on record yet of what a run is about to do.
+	errNotBegun = errors.New("the run has not begun")
+)
+
+// isAnswered reports whether the run is to be gone over again in place of ending with a
+// question. Where it is not, it takes no more answers.
+func (x *execution) isAnswered() bool {
+	x.early.mu.Lock()
+	defer x.early.mu.Unlock()
+	x.early.closed = !x.early.isNew
+	return x.early.isNew
+}
+
+// goOverAgain prepares another pass over the log, in which there are new answers.
+func (x *execution) goOverAgain() error {
+	x.awaitLeft()
+	x.early.mu.Lock()
+	defer x.early.mu.Unlock()
+	x.early.isNew = false
+	x.session.talks = nil
+	past, err := x.session.load(context.WithoutCancel(x.base), true)
+	if err != nil {
+		return err
+	}
+	front, elapsed := x.run.front, x.budget.elapsed()
+	x.budget = budget{}
+	x.mu.Lock()
+	x.asked = nil
+	x.mu.Unlock()
+	if err := x.goOver(past); err != nil {
+		return err
+	}
+	x.run.front, x.budget.before = front, elapsed
+	return nil
+}
+
+// answered has a run that is under way take an input which answers one of its questions, and
+// returns that run. Otherwise the error stands.
+func (e *Engine) answered(ctx context.Context, step Step, session string, input *Input, busy error) (*execution, *Handle, error) {
+	if _, elsewhere := errors.AsType[*Owner](busy); elsewhere || input.Question == "" {
+		return nil, nil, busy
+	}
+	h, err := e.answerUnderWay(ctx, session, input)
+	if err == errLeaving {
+		return e.begin(ctx, step, *input)
+	}
+	return nil, h, err
+}
+
+// answerUnderWay gives an answer to a run of this engine's that is under way, which it
+// returns. It fails with errLeaving where the run is over instead, and with ErrBusy where the
+// run cannot take it now.
+func (e *Engine) answerUnderWay(ctx context.Context, session string, input *Input) (*Handle, error) {
+	x := e.activeIn(session)
+	if x == nil {
+		return nil, errLeaving
+	}
+	if x.step == nil {
+		<-x.done
+		return nil, errLeaving
+	}
+	select {
+	case <-x.ready:
+	case <-x.done:
+		return nil, errLeaving
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	var r reader
+	x.feed.follow(&r, x.feed.last())
+	defer r.unfollow()
+	log, news := &growingLog{}, r.signal
+	for {
+		h, err := x.takeAnswer(ctx, log, input)
+		switch {
+		case err != errLeaving && err != errNotBegun:
+			return h, err
+		case x.inLoop(): // which may be where this is called from
+			return nil, fmt.Errorf("session %s: %w", session, ErrBusy)
+		case err == errLeaving:
+			news = nil // it takes no more
+		}
+		select {
+		case <-news:
+		case <-x.done:
+			return nil, errLeaving
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// takeAnswer puts an answer on record, if a step of the run waits for it. The log is what was
+// read of it before.
+func (x *execution) takeAnswer(ctx context.Context, log *growingLog, input *Input) (*Handle, error) {
+	x.early.mu.Lock()
+	defer x.early.mu.Unlock()
+	if x.early.closed {
+		return nil, errLeaving
+	}
+	for {
+		if err := log.readOn(ctx, x.feed); err != nil {
+			return nil, err
+		}
+		if input.User != "" && input.User != log.owner {
+			return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNotFound)
+		}
+		asked, err := log.asked(x.request, input.Question)
+		if err != nil {
+			return nil, err
+		}
+		answer := answerTo(asked, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey})
+		if answer == nil {
+			return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrBusy)
+		}
+		last := log.seq
+		if published, err := x.feed.publishAfter(last, []Event{*answer}); err != nil {
+			return nil, err
+		} else if published {
+			x.early.isNew, x.early.any = true, true
+			return &Handle{engine: x.engine, exec: x, first: last, Session: x.feed.session, Run: x.request.run}, nil
+		}
+	}
+}
+
+// A growingLog is that of a session whose run is under way.
+type growingLog struct {
+	past
+	seq     int64 // of the last event that was read
+	belongs int64 // of the last one that is of the latest run
+	owner   string
+}
+
+// readOn reads what has come to the log.
+func (l *growingLog) readOn(ctx context.Context, f *feed) error {
+	for e, err := range f.store.Events(ctx, f.session, l.seq) {
+		if err != nil {
+			return err
+		}
+		if started, ok := e.Body.(*RunStarted); ok && e.Seq == 1 {
+			l.owner = started.User
+		}
+		l.add(&e, newConversations())
+		if l.seq = e.Seq; journal.Belongs(e.Run, l.start.Run) {
+			l.belongs = e.Seq
+		}
+	}
+	return nil
+}
+
+// asked returns the event that asks what has this id, nil if an answer to that cannot be taken
+// while the run is under way.
+func (l *growingLog) asked(under keyed, id string) (*Event, error) {
+	switch {
+	case l.start.Run != under.run || l.belongs <= under.first:
+		return nil, errNotBegun
+	case l.finished || l.stopped:
+		return nil, errLeaving
+	}
+	log := newJournal(l.events)
+	asked := openQuestion(log, id)
+	if asked == nil {
+		return nil, fmt.Errorf("session %s: question %q: %w", l.start.Session, id, ErrNoQuestion)
+	}
+	at := journal.Path(asked.Step)
+	if _, isAsking := log.Asking(asked.Run); !isAsking && !at.IsBranch() {
+		return nil, nil
+	}
+	for run, nested := asked.Run, true; nested; {
+		if end, ok := log.End(run); log.Passed(run, at) || ok && !isQuestion(end.Body) {
+			return nil, fmt.Errorf("session %s: question %q: %w", l.start.Session, id, ErrNoQuestion)
+		}
+		run, at, nested = journal.Outer(run)
+		// A call that is being made is about to pass on what it was asked before.
+		if call := log.At(run, at.Within()); nested && len(call) > 0 && call[len(call)-1].Kind() != "input_requested" {
+			return nil, nil
+		}
+	}
+	return asked, nil
+}
+
+// isQuestion reports whether a body ends a run with a question.
+func isQuestion(body Body) bool {
+	finished, ok := body.(*RunFinished)
+	return ok && finished.Stop == stopInput
+}

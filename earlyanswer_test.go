@@ -1,0 +1,285 @@
+package troupe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
+)
+
+// heldCareful is the careful tool, which waits for the test once it may wipe 7: its step is at
+// work until then.
+func heldCareful(w *world, reached chan<- struct{}, goOn <-chan struct{}, options ...troupe.ToolOption) troupe.Tool {
+	return troupe.NewToolWithCall("wipe", "Wipes.", func(_ context.Context, call *troupe.Invocation, in pair) (string, error) {
+		if len(call.Answers) == 0 {
+			return "", &troupe.InputNeeded{Question: fmt.Sprintf("Wipe %d?", in.A), CallAgain: true}
+		}
+		if in.A == 7 {
+			reached <- struct{}{}
+			<-goOn
+		}
+		w.note("wipe(%d)", in.A)
+		return "wiped", nil
+	}, options...)
+}
+
+// twoThatAsk are arrangements in which it is asked about 7 and 8 at the same time.
+func twoThatAsk(t testing.TB, w *world, reached chan<- struct{}, goOn <-chan struct{}) map[string]troupe.Step {
+	agent := func(n int) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: fmt.Sprint("wiper", n), Model: wiper(w, n), Tools: []troupe.Tool{heldCareful(w, reached, goOn)}})
+	}
+	boss := newAgent(t, modelFunc(func(req *troupe.Request) turn {
+		if results(req) == 0 {
+			return turn{calls: []troupe.ToolCall{call("b7", "wiper7", `{"task":"wipe"}`), call("b8", "wiper8", `{"task":"wipe"}`)}}
+		}
+		return turn{text: "done"}
+	}), troupe.AsTool(agent(7), "Wipes.", troupe.ReadOnly()), troupe.AsTool(agent(8), "Wipes.", troupe.ReadOnly()))
+	return map[string]troupe.Step{
+		"steps":             flow.Parallel("both", agent(7), agent(8)),
+		"steps of a step":   flow.Sequence("all", flow.Parallel("both", agent(7), agent(8))),
+		"agents as tools":   boss,
+		"calls of one turn": agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 7, 8), Tools: []troupe.Tool{heldCareful(w, reached, goOn, troupe.ReadOnly())}}),
+	}
+}
+
+// While a step whose question is answered is at work, the question of another can be answered:
+// that is on record at once, and is done when the run comes to it, once.
+func TestAQuestionIsAnsweredWhileOthersAreAtWork(t *testing.T) {
+	for name := range twoThatAsk(t, &world{}, nil, nil) {
+		t.Run(name, func(t *testing.T) {
+			w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+			step, store := twoThatAsk(t, w, reached, goOn)[name], troupe.NewMemoryStore()
+			engine := newEngine(t, troupe.Config{Store: store})
+			events, _ := mustAnswer(t, engine, step, "go")
+			session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
+			first, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			second, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", IdempotencyKey: "k"})
+			if err != nil {
+				t.Fatalf("the second answer: %v", err)
+			}
+			if second.Run != first.Run {
+				t.Errorf("it is not the run that asked: %s, not %s", second.Run, first.Run)
+			}
+			log := logOf(t, store, session)
+			if said, ok := log[len(log)-1].Body.(*troupe.UserSaid); !ok || said.CallID != "c8" {
+				t.Errorf("what was acknowledged is not on record: %s", render(log[len(log)-1:]))
+			}
+			for _, question := range []string{seven, eight} {
+				if _, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: question, Text: "yes"}); !errors.Is(err, troupe.ErrNoQuestion) {
+					t.Errorf("%s was answered again: %v", question, err)
+				}
+				if err := engine.Answer(t.Context(), session, question, troupe.Answer{Approved: true}); !errors.Is(err, troupe.ErrNoQuestion) {
+					t.Errorf("%s was answered again: %v", question, err)
+				}
+			}
+			if _, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Text: "and now"}); !errors.Is(err, troupe.ErrBusy) {
+				t.Errorf("what is no answer: %v", err)
+			}
+			if again, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", IdempotencyKey: "k"}); err != nil || again.Run != first.Run {
+				t.Errorf("the same request, sent again: %+v, %v", again, err)
+			}
+			testKilled(t, name, log)
+			close(goOn)
+			for _, h := range []*troupe.Handle{first, second} {
+				if out, err := h.Wait(t.Context()); err != nil || out.Stop != "answered" {
+					t.Errorf("it ended with %q, %v", out.Stop, err)
+				}
+			}
+			if w.total()["wipe(7)"] != 1 || w.total()["wipe(8)"] != 1 {
+				t.Errorf("done: %v", w.total())
+			}
+			if _, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", IdempotencyKey: "k"}); err != nil {
+				t.Errorf("the same request, sent again later: %v", err)
+			}
+			if got := ends(logOf(t, store, session)); got != 2 {
+				t.Errorf("the run has ended %d times on record, not when it asked and when it was done", got)
+			}
+		})
+	}
+}
+
+// testKilled goes on with a run whose process died when it had acknowledged both answers.
+func testKilled(t *testing.T, name string, log []troupe.Event) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}, 9), make(chan struct{})
+	close(goOn)
+	store := troupe.NewMemoryStore()
+	if err := store.Append(t.Context(), log[0].Session, log...); err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), twoThatAsk(t, w, reached, goOn)[name], log[0].Session))
+	if err != nil || end.Stop != "answered" || w.total()["wipe(8)"] != 1 {
+		t.Errorf("after its process died: %+v, %v, done %v", end, err, w.total())
+	}
+}
+
+func logOf(t *testing.T, store troupe.Store, session string) (events []troupe.Event) {
+	for e, err := range store.Events(t.Context(), session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Epoch = 0
+		events = append(events, e)
+	}
+	return events
+}
+
+func ends(events []troupe.Event) (n int) {
+	for _, e := range events {
+		if _, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Answers that are given at the same moment are all taken, whichever comes first.
+func TestAnswersAtTheSameMomentAreAllTaken(t *testing.T) {
+	goOn := make(chan struct{})
+	close(goOn)
+	for name := range twoThatAsk(t, &world{}, nil, nil) {
+		t.Run(name, func(t *testing.T) {
+			for range 20 {
+				w := &world{done: map[string]int{}}
+				step := twoThatAsk(t, w, make(chan struct{}, 9), goOn)[name]
+				engine := newEngine(t, troupe.Config{})
+				events, _ := mustAnswer(t, engine, step, "go")
+				var answers sync.WaitGroup
+				for _, n := range []int{7, 8} {
+					answers.Go(func() {
+						run, err := engine.Start(t.Context(), step, troupe.Input{Session: events[0].Session, Question: questionAbout(events, n), Text: "yes"})
+						if err == nil {
+							_, err = run.Wait(t.Context())
+						}
+						if err != nil {
+							t.Errorf("the answer about %d: %v", n, err)
+						}
+					})
+				}
+				answers.Wait()
+				if w.total()["wipe(7)"] != 1 || w.total()["wipe(8)"] != 1 {
+					t.Fatalf("done: %v", w.total())
+				}
+				if out, err := engine.Outcome(t.Context(), events[0].Session); err != nil || out.Stop != "answered" {
+					t.Fatalf("it ended with %q, %v", out.Stop, err)
+				}
+			}
+		})
+	}
+}
+
+// What one step asks can be answered while the others have not got that far: the run does not
+// end to wait.
+func TestAQuestionIsAnsweredInTheFirstPass(t *testing.T) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+	slow := agentWith(t, troupe.AgentConfig{ID: "slow", Model: modelFunc(func(*troupe.Request) turn {
+		reached <- struct{}{}
+		<-goOn
+		return turn{text: "slowly"}
+	})})
+	asker := agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 8), Tools: []troupe.Tool{careful(w)}})
+	step, store := flow.Parallel("both", asker, slow), troupe.NewMemoryStore()
+	engine := newEngine(t, troupe.Config{Store: store})
+	run, err := engine.Start(t.Context(), step, troupe.Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	asked := ""
+	for e, err := range engine.Tail(t.Context(), run.Session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*troupe.InputRequested); ok {
+			asked = b.ID
+			break
+		}
+	}
+	if err := engine.Answer(t.Context(), run.Session, asked, troupe.Answer{Text: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	out, err := run.Wait(t.Context())
+	if err != nil || out.Stop != "answered" || w.total()["wipe(8)"] != 1 || ends(logOf(t, store, run.Session)) != 1 {
+		t.Errorf("it ended %d times, at last with %+v, %v, done %v", ends(logOf(t, store, run.Session)), out, err, w.total())
+	}
+	if out.Spent.Turns != 3 {
+		t.Errorf("it counts %d turns, not 3", out.Spent.Turns)
+	}
+}
+
+// A question that the run has gone past does not wait for an answer.
+func TestAQuestionThatTheRunHasGonePastIsNotAnswered(t *testing.T) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+	asker := agentWith(t, troupe.AgentConfig{ID: "wiper", Model: wiper(w, 8), Tools: []troupe.Tool{careful(w)}})
+	quick := agentWith(t, troupe.AgentConfig{ID: "quick", Model: modelFunc(func(*troupe.Request) turn { return turn{text: "quickly"} })})
+	slow := agentWith(t, troupe.AgentConfig{ID: "slow", Model: modelFunc(func(*troupe.Request) turn {
+		reached <- struct{}{}
+		<-goOn
+		return turn{text: "slowly"}
+	})})
+	// One after the other, so that the question is asked before the quorum is there.
+	either, err := flow.NewParallel(flow.ParallelConfig{Name: "either", Steps: []troupe.Step{asker, quick}, Quorum: 1, MaxParallel: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := newEngine(t, troupe.Config{})
+	run, err := engine.Start(t.Context(), flow.Sequence("all", either, slow), troupe.Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	var asked []*troupe.InputRequested
+	for e, err := range engine.Events(t.Context(), run.Session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, bodies[*troupe.InputRequested]([]troupe.Event{e})...)
+	}
+	if len(asked) != 1 {
+		t.Fatalf("it asked %d times", len(asked))
+	}
+	if err := engine.Answer(t.Context(), run.Session, asked[0].ID, troupe.Answer{Text: "yes"}); !errors.Is(err, troupe.ErrNoQuestion) {
+		t.Errorf("it was answered: %v", err)
+	}
+	close(goOn)
+	if out, err := run.Wait(t.Context()); err != nil || out.Text != "slowly" || w.total()["wipe(8)"] != 0 {
+		t.Errorf("it ended with %q, %v, done %v", out.Text, err, w.total())
+	}
+}
+
+// Who ranges over a run may answer what it asks, within the loop.
+func TestAQuestionIsAnsweredWithinTheLoop(t *testing.T) {
+	for name, step := range questioning(t, &world{done: map[string]int{}}, 8) {
+		t.Run(name, func(t *testing.T) {
+			engine := newEngine(t, troupe.Config{})
+			var refused error
+			end := ""
+			for e, err := range engine.Run(t.Context(), step, troupe.Input{Text: "go"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch b := e.Body.(type) {
+				case *troupe.InputRequested:
+					if err := engine.Answer(t.Context(), e.Session, b.ID, troupe.Answer{Text: "yes"}); err != nil {
+						refused = err
+					}
+				case *troupe.RunFinished:
+					if e.Parent == "" {
+						end = b.Stop
+					}
+				}
+			}
+			if refused == nil && end != "answered" || refused != nil && (end != "input_requested" || !errors.Is(refused, troupe.ErrBusy)) {
+				t.Errorf("it ended with %s, and the answer with %v", end, refused)
+			}
+		})
+	}
+}
