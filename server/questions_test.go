@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -92,6 +93,49 @@ func TestTwoThatWaitAreAnsweredAtTheSameMoment(t *testing.T) {
 		if done[0].Load() != 1 || done[1].Load() != 1 {
 			t.Fatalf("done %d and %d times", done[0].Load(), done[1].Load())
 		}
+	}
+}
+
+// A twiceModel calls a tool twice in one turn, then answers.
+type twiceModel struct{ tool string }
+
+func (m twiceModel) Generate(_ context.Context, req *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		if req.Messages[len(req.Messages)-1].Role == troupe.RoleTool {
+			if yield(troupe.Chunk{Text: "Done."}, nil) {
+				yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop}}, nil)
+			}
+			return
+		}
+		for _, id := range []string{"c0", "c1"} {
+			if !yield(troupe.Chunk{Call: &troupe.ToolCall{ID: id, Name: m.tool, Arguments: `{}`}}, nil) {
+				return
+			}
+		}
+		yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishCalls}}, nil)
+	}
+}
+
+// Where two calls of one agent wait at the same time, the other waits on when one is answered.
+func TestTwoCallsOfOneAgentWaitEachForItself(t *testing.T) {
+	var done atomic.Int32
+	guarded := approve.Policy{{Tool: "look", Do: approve.Ask}}.Tools(troupe.NewTool("look", "Looks.", func(context.Context, struct{}) (string, error) {
+		done.Add(1)
+		return "seen", nil
+	}, troupe.ReadOnly()))
+	w := open(t, clerk(t, twiceModel{"look"}, guarded...))
+	session := w.session()
+	w.say(session, "look")
+	for n := range int32(2) {
+		w.eventually(func() bool {
+			info := w.info(session)
+			return info.Status == "waiting" && info.Question != nil && done.Load() == n
+		})
+		w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/answers", decision{Question: w.info(session).Question.ID, Allow: "once"})
+	}
+	w.eventually(func() bool { return w.info(session).Status == "completed" })
+	if done.Load() != 2 {
+		t.Errorf("done %d times", done.Load())
 	}
 }
 

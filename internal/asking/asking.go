@@ -37,7 +37,7 @@ func (o *Open) Note(e *troupe.Event) {
 	case *troupe.InputRequested:
 		o.ask(e, b)
 	case *troupe.UserSaid:
-		o.answer(e)
+		o.answer(e, b)
 	case *troupe.RunFinished:
 		o.end(e, b.Stop == "input_requested")
 	case *troupe.RunFailed, *troupe.RunCancelled:
@@ -60,10 +60,15 @@ func (o *Open) ask(e *troupe.Event, b *troupe.InputRequested) {
 
 // answer drops the question that an answer is to. Whatever else is said to a session, nothing
 // in it waits any more.
-func (o *Open) answer(e *troupe.Event) {
+func (o *Open) answer(e *troupe.Event, b *troupe.UserSaid) {
 	before := len(o.Waiting)
 	o.left = nil
-	o.Waiting = slices.DeleteFunc(o.Waiting, func(q *Question) bool { return slices.Contains(q.runs, e.Run) })
+	o.Waiting = slices.DeleteFunc(o.Waiting, func(q *Question) bool {
+		if b.CallID != "" { // several calls of a run may ask at the same time
+			return q.Asked.Run == e.Run && q.CallID == b.CallID
+		}
+		return slices.Contains(q.runs, e.Run)
+	})
 	if len(o.Waiting) == before && e.Parent == "" {
 		o.Waiting = nil
 	}
