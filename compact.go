@@ -3,6 +3,8 @@ package troupe
 import (
 	"context"
 	"fmt"
+
+	"github.com/troupe-dev/troupe/internal/compaction"
 )
 
 // When and how far a context is compacted.
@@ -14,11 +16,6 @@ const (
 	// smallestResult is as far as a kept tool result is ever cut, in bytes.
 	smallestResult = 1 << 10
 )
-
-// summaryInstructions ask a model to sum up what it will no longer see.
-const summaryInstructions = `You sum up the first part of a conversation so that it can go on without it.
-Keep every fact, decision, name, number, file and open question that later turns may need, and what the user asked for.
-Leave out greetings and repetitions. Write plain text, at most 600 words.`
 
 // makeRoom compacts the conversation if the next request would not fit well.
 func (c *conversation) makeRoom(ctx context.Context) error {
@@ -98,7 +95,7 @@ func resultCap(messages []*Message, budget int) int {
 // sumUp returns a summary of messages, or "" with a warning if there is none.
 func (c *conversation) sumUp(ctx context.Context, messages []*Message) (string, error) {
 	replied, err := c.run.ask(ctx, c.agent, &Request{Messages: []*Message{
-		{Role: RoleSystem, Text: summaryInstructions},
+		{Role: RoleSystem, Text: compaction.Instructions},
 		{Role: RoleUser, Text: transcript(messages)},
 	}}, "summary", ContextUse{})
 	if err == nil && replied.Message.Text != "" {

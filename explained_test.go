@@ -22,15 +22,15 @@ type eavesdropper struct {
 	sent map[string][][]string // by agent
 }
 
-// hears returns a model that answers in turn, and is overheard. Calls that sum up are not the
-// conversation's own.
+// hears returns a model that answers in turn, and is overheard, calls that sum up included.
 func (o *eavesdropper) hears(t *testing.T, agent string, turns ...turn) modelFunc {
 	answers := inTurn(t, turns...)
 	return func(req *troupe.Request) turn {
-		if strings.Contains(req.Messages[0].Text, "Leave out greetings") {
-			return turn{text: "They counted."}
+		isSummary := strings.Contains(req.Messages[0].Text, "Leave out greetings")
+		answer := turn{text: "They counted."}
+		if !isSummary {
+			answer = answers(req)
 		}
-		answer := answers(req)
 		if answer.err != nil || answer.cut {
 			return answer // the call is tried again
 		}
@@ -54,18 +54,24 @@ func (o *eavesdropper) hears(t *testing.T, agent string, turns ...turn) modelFun
 
 // explained is what explain says that the models were sent.
 func explained(events []troupe.Event) map[string][][]string {
-	told := map[string][][]string{}
+	sent := map[string][][]explain.Part{}
 	r := explain.NewRecorder()
 	for i := range events {
 		e := &events[i]
-		if b, ok := e.Body.(*troupe.ModelReplied); ok && b.Purpose == "" {
-			var call []string
-			for _, p := range r.Sent(e) {
-				call = append(call, p.Role+" "+p.CallID+": "+p.Text)
-			}
-			told[e.Agent] = append(told[e.Agent], call)
+		if _, ok := e.Body.(*troupe.ModelReplied); ok {
+			sent[e.Agent] = append(sent[e.Agent], r.Sent(e))
 		}
 		r.Take(e)
+	}
+	told := map[string][][]string{}
+	for agent, calls := range sent {
+		for _, parts := range calls {
+			var call []string
+			for _, p := range parts {
+				call = append(call, p.Role+" "+p.CallID+": "+p.Text)
+			}
+			told[agent] = append(told[agent], call)
+		}
 	}
 	return told
 }

@@ -2,9 +2,7 @@ package troupe
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe/internal/compaction"
 )
@@ -290,19 +288,14 @@ func (h *history) compact(c *ContextCompacted) {
 
 // transcript writes messages as plain text for a model to sum up.
 func transcript(messages []*Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		switch {
-		case m.Role == RoleTool:
-			fmt.Fprintf(&b, "tool %s returned: %s\n\n", m.Tool, clip(m.Text, 4<<10))
-		case m.Text != "":
-			fmt.Fprintf(&b, "%s: %s\n\n", m.Role, m.Text)
-		}
-		for i := range m.Calls {
-			fmt.Fprintf(&b, "%s calls %s %s\n\n", m.Role, m.Calls[i].Name, clip(m.Calls[i].Arguments, 2<<10))
+	said := make([]compaction.Said, len(messages))
+	for i, m := range messages {
+		said[i] = compaction.Said{Role: string(m.Role), Tool: m.Tool, Text: m.Text}
+		for j := range m.Calls {
+			said[i].Calls = append(said[i].Calls, [2]string{m.Calls[j].Name, m.Calls[j].Arguments})
 		}
 	}
-	return b.String()
+	return compaction.Transcript(said)
 }
 
 // clone returns a copy that grows on its own.

@@ -82,3 +82,33 @@ func TestWhatMadeRoomAndWhyItStoppedAreTold(t *testing.T) {
 		t.Errorf("%+v", s.Ends)
 	}
 }
+
+// A call that sums up is told as what it is: what it was sent is neither the conversation nor
+// compared with it.
+func TestACallThatSumsUpIsNoTurnOfTheConversation(t *testing.T) {
+	summary := reply("They count.", 30, 5, 0)
+	summary.Purpose = "summary"
+	events := func(turn int) Turn {
+		s, err := Read(logged(
+			&troupe.RunStarted{}, &troupe.ContextLoaded{Source: "instructions", Role: troupe.RoleSystem, Content: "Count.", SHA256: "1"},
+			&troupe.UserSaid{Text: "one"}, reply("1", 10, 1, 0), &troupe.UserSaid{Text: "two"}, summary,
+			&troupe.ContextCompacted{Summary: "They count.", Dropped: 2, Kept: 1}, reply("2", 20, 1, 0),
+		), Options{Turn: turn, Locate: func(_ string, p Part) []Part {
+			p.Origin = "troupe.yaml"
+			return []Part{p}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Turns[turn-1]
+	}
+	sum := events(2)
+	if len(sum.Dropped) != 0 || len(sum.Parts) != 3 || sum.Parts[0].Origin != "" || !strings.HasPrefix(sum.Parts[0].Text, "You sum up") ||
+		sum.Parts[1].Kind != "transcript" || sum.Parts[1].Text != "user: one\n\nassistant: 1\n\n" {
+		t.Errorf("it was sent %+v, and not any more %+v", sum.Parts, sum.Dropped)
+	}
+	next := events(3)
+	if len(next.Dropped) != 0 || next.Parts[0].New || next.Parts[2].Text != "one" || next.Parts[2].New || !next.Parts[3].New {
+		t.Errorf("the next was sent %+v, and not any more %+v", next.Parts, next.Dropped)
+	}
+}

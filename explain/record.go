@@ -14,7 +14,8 @@ import (
 
 // A Part is a piece of what a model was sent.
 type Part struct {
-	// Kind is instructions, context, user, assistant, tool, summary or tools.
+	// Kind is instructions, context, user, assistant, tool, summary or tools; and, in a call
+	// that sums up, transcript: what is summed up.
 	Kind string `json:"kind"`
 	// Name is whose words they are: a file, a tool, a person or an agent.
 	Name string `json:"name,omitempty"`
@@ -76,8 +77,24 @@ func (r *Recorder) talk(e *troupe.Event) *talk {
 	return r.talks[key]
 }
 
-// Sent returns what a model is sent that is asked in the run of an event, in order.
-func (r *Recorder) Sent(e *troupe.Event) []Part { return r.talk(e).sent() }
+// Sent returns what a model is sent that is asked in the run of an event, in order. Where it is
+// asked to sum up, an event that is yet to come says how much of the conversation: the parts are
+// right once Take was given that.
+func (r *Recorder) Sent(e *troupe.Event) []Part {
+	t := r.talk(e)
+	if sumsUp(e.Body) {
+		t.summing = t.toSumUp(e)
+		return t.summing
+	}
+	return t.sent()
+}
+
+// sumsUp reports whether a reply is to a call that makes a summary, and is no part of the
+// conversation.
+func sumsUp(body troupe.Body) bool {
+	replied, ok := body.(*troupe.ModelReplied)
+	return ok && replied.Purpose == "summary"
+}
 
 // Take adds what an event has the model know from then on.
 func (r *Recorder) Take(e *troupe.Event) {

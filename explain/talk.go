@@ -23,6 +23,9 @@ type talk struct {
 	slots int
 	// given is what the latest run was given beside its task.
 	given troupe.Handoff
+	// summing is what a model was sent to sum up the conversation, until it is known how much
+	// of it that was.
+	summing []Part
 }
 
 // A message is a part with what decides whether it stays.
@@ -31,6 +34,8 @@ type message struct {
 	isPinned, isTask, calls bool
 	isOpen                  bool   // it is the place of a result that is not there yet
 	keep                    string // the name by which a result outlives compaction
+	// said is what a summary is made of, nil where that is the part itself.
+	said *compaction.Said
 }
 
 // noResult is what a model is told of a call whose outcome is not on record.
@@ -48,6 +53,34 @@ func (t *talk) sent() []Part {
 	return parts
 }
 
+// toSumUp returns what a model is sent that is to sum up all that was said.
+func (t *talk) toSumUp(e *troupe.Event) []Part {
+	return []Part{
+		{Kind: "instructions", Role: "system", Name: "how to sum up", Text: compaction.Instructions},
+		{Kind: "transcript", Role: "user", Name: "what to sum up", Event: e.Seq, Text: transcript(t.loose())},
+	}
+}
+
+// loose are the messages that may go.
+func (t *talk) loose() (loose []message) {
+	for _, m := range t.messages {
+		if !m.isPinned {
+			loose = append(loose, m)
+		}
+	}
+	return loose
+}
+
+func transcript(messages []message) string {
+	said := make([]compaction.Said, len(messages))
+	for i, m := range messages {
+		if said[i] = (compaction.Said{Role: m.Role, Tool: m.Name, Text: m.Text}); m.said != nil {
+			said[i] = *m.said
+		}
+	}
+	return compaction.Transcript(said)
+}
+
 func (t *talk) add(m message) {
 	t.calls = nil // what is still open stays so
 	t.messages = append(t.messages, m)
@@ -60,7 +93,7 @@ func (t *talk) inform(root *talk, earlier int) {
 	}
 	for _, m := range root.messages[:min(earlier, len(root.messages))] {
 		if m.Text != "" && !m.isPinned && !m.calls && m.Role != "tool" {
-			t.add(message{Part: m.Part, isTask: m.isTask})
+			t.add(message{Part: m.Part, isTask: m.isTask, said: m.said})
 		}
 	}
 }
@@ -79,11 +112,12 @@ func (t *talk) begin(e *troupe.Event, b *troupe.RunStarted) {
 
 // ask adds what is asked for.
 func (t *talk) ask(p Part, attached []troupe.Part) {
+	said := &compaction.Said{Role: "user", Text: p.Text}
 	for _, a := range attached {
 		p.Text += fmt.Sprintf("\n[%s, %s]", a.Name, a.MIME)
 	}
 	p.Kind, p.Role = "user", "user"
-	t.add(message{Part: p, isTask: true})
+	t.add(message{Part: p, isTask: true, said: said})
 }
 
 // load adds what is told before the user speaks. Of several that belong together the first is
@@ -126,6 +160,10 @@ func (t *talk) reply(e *troupe.Event, b *troupe.ModelReplied) {
 		return
 	}
 	said.calls = len(b.Message.Calls) > 0
+	said.said = &compaction.Said{Role: "assistant", Text: b.Message.Text}
+	for _, call := range b.Message.Calls {
+		said.said.Calls = append(said.said.Calls, [2]string{call.Name, call.Arguments})
+	}
 	t.add(said)
 	t.calls, t.slots = b.Message.Calls, len(t.messages)
 	for _, call := range b.Message.Calls {
@@ -174,17 +212,19 @@ func (t *talk) brokenOff(e *troupe.Event, text string) {
 // asked for first and last stays, and so do results that outlive it.
 func (t *talk) compact(e *troupe.Event, b *troupe.ContextCompacted) {
 	t.calls = nil
-	var pinned, loose []message
+	var pinned []message
 	for _, m := range t.messages {
 		if m.isPinned {
 			pinned = append(pinned, m)
-		} else {
-			loose = append(loose, m)
 		}
 	}
+	loose := t.loose()
 	cut, standings := max(len(loose)-b.Kept, 0), make([]compaction.Standing, len(loose))
 	for i, m := range loose {
 		standings[i] = compaction.Standing{IsTask: m.isTask, Keep: m.keep}
+	}
+	if t.summing != nil {
+		t.summing[1].Text, t.summing = transcript(loose[:cut]), nil
 	}
 	t.messages = pinned
 	if b.Dropped > 0 {
@@ -192,7 +232,7 @@ func (t *talk) compact(e *troupe.Event, b *troupe.ContextCompacted) {
 		for _, i := range compaction.Survivors(standings, cut) {
 			m := loose[i]
 			if m.Role == "tool" {
-				m.Kind, m.Role, m.CallID, m.Text = "user", "user", "", compaction.InForce(m.Name, m.Text)
+				m.Kind, m.Role, m.CallID, m.Text, m.said = "user", "user", "", compaction.InForce(m.Name, m.Text), nil
 			}
 			t.messages = append(t.messages, m)
 		}

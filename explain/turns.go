@@ -176,10 +176,16 @@ func Read(events iter.Seq2[troupe.Event, error], o Options) (*Session, error) {
 				key = ""
 			}
 			parts := recorder.Sent(&e)
-			if t.Turn == o.Turn || o.Turn < 0 {
-				sent, had = parts, before[key]
+			wanted := t.Turn == o.Turn || o.Turn < 0
+			if wanted {
+				sent, had = parts, nil
 			}
-			before[key] = parts
+			if !sumsUp(b) { // else it is no turn of the conversation
+				if wanted {
+					had = before[key]
+				}
+				before[key] = parts
+			}
 			s.Turns = append(s.Turns, t)
 		}
 		if end, ok := endOf(&e, limit); ok {
@@ -221,7 +227,7 @@ func turnOf(e *troupe.Event, b *troupe.ModelReplied) Turn {
 // describe adds what was sent to a turn.
 func (t *Turn) describe(sent, had []Part, o Options) {
 	parts := sent
-	if o.Locate != nil {
+	if o.Locate != nil && !sumsUp(t.reply) { // what asks for a summary is in no file
 		parts = nil
 		for _, p := range sent {
 			parts = append(parts, o.Locate(t.Agent, p)...)

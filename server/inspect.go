@@ -142,6 +142,7 @@ func cutParts(parts []explain.Part, left int) int {
 func (s *Server) inspect(c *call, session string, number, against int64) (*callView, error) {
 	r := explain.NewRecorder()
 	var view *callView
+	var asked *troupe.ModelReplied // of the view
 	var other []explain.Part
 	var last int64
 	messages := map[int64]sentMessage{}
@@ -161,16 +162,17 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 			}
 		}
 		if isModel && (e.Seq == against || against == 0 && e.Seq < number && e.Seq > last) {
-			other, last = r.Sent(&e), e.Seq
+			// A call that sums up is no turn of the conversation, to be compared with another.
+			if last = e.Seq; replied.Purpose == "" || e.Seq == against {
+				other = r.Sent(&e)
+			}
 		}
 		if e.Seq == number {
 			if view = begunView(&e, r.Sent(&e)); view == nil {
 				return nil, refuse(http.StatusNotFound, "event %d is no call", number)
 			}
 			if isModel {
-				view.Parts = explain.Weigh(view.Parts, replied, s.priceOf(view.Model))
-				view.Dropped = explain.Compare(view.Parts, other)
-				view.Before, view.messages = last, messages
+				view.Before, view.messages, asked = last, messages, replied
 			}
 		}
 		// Calls that were cut short are not sent back.
@@ -181,6 +183,13 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 	}
 	if view == nil {
 		return nil, refuse(http.StatusNotFound, "there is no such call")
+	}
+	if asked != nil {
+		if asked.Purpose != "" && against == 0 {
+			other = nil
+		}
+		view.Parts = explain.Weigh(view.Parts, asked, s.priceOf(view.Model))
+		view.Dropped = explain.Compare(view.Parts, other)
 	}
 	return view, nil
 }

@@ -139,6 +139,8 @@ func outcomeOf(t *explain.Turn) string {
 	switch {
 	case len(t.Calls) > 0:
 		return terminal.OneLine(strings.Join(t.Calls, "; "), 60)
+	case t.Purpose == "summary":
+		return "summed up what was said, to make room"
 	case t.Purpose != "":
 		return t.Purpose
 	}
@@ -176,6 +178,9 @@ func costOf(cost float64) string {
 func (p *program) writeTurn(s *explain.Session, t *explain.Turn, text bool) error {
 	fmt.Fprintf(p.out, "Turn %d of %d: %s, %s, %s tokens sent (%s from the cache), %s came back, %s\n\n", t.Turn, len(s.Turns), t.Agent, cmp.Or(t.Model, "no model"),
 		terminal.Count(t.Input), terminal.Count(t.Cached), terminal.Count(t.Output), costOrUnknown(t))
+	if t.Purpose == "summary" {
+		fmt.Fprint(p.out, "It is no turn of the conversation: it sums up what was said before, to make room.\n\n")
+	}
 	for _, c := range t.Compacted {
 		fmt.Fprintf(p.out, "Before it, %s.\n\n", describeCompaction(&c))
 	}

@@ -5,8 +5,39 @@ package compaction
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
+
+// Instructions ask a model to sum up what it will no longer see.
+const Instructions = `You sum up the first part of a conversation so that it can go on without it.
+Keep every fact, decision, name, number, file and open question that later turns may need, and what the user asked for.
+Leave out greetings and repetitions. Write plain text, at most 600 words.`
+
+// Said is a message that is to be summed up.
+type Said struct {
+	// Role is system, user, assistant or tool, and Tool the one whose result it is.
+	Role, Tool, Text string
+	// Calls are the names and arguments of the tools that it calls.
+	Calls [][2]string
+}
+
+// Transcript is what is to be summed up as a model is sent it.
+func Transcript(messages []Said) string {
+	var b strings.Builder
+	for _, m := range messages {
+		switch {
+		case m.Role == "tool":
+			fmt.Fprintf(&b, "tool %s returned: %s\n\n", m.Tool, Clip(m.Text, 4<<10))
+		case m.Text != "":
+			fmt.Fprintf(&b, "%s: %s\n\n", m.Role, m.Text)
+		}
+		for _, call := range m.Calls {
+			fmt.Fprintf(&b, "%s calls %s %s\n\n", m.Role, call[0], Clip(call[1], 2<<10))
+		}
+	}
+	return b.String()
+}
 
 // A Standing is what decides whether a message stays.
 type Standing struct {

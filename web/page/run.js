@@ -313,7 +313,7 @@ function Took({ session, status }) {
 // Since is how long something lasts that has not ended.
 const Since = ({ time }) => duration(Math.max(0, useClock(true) - Date.parse(time)));
 
-const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"] };
+const kinds = { __proto__: null, instructions: ["p1", "Instructions"], context: ["p2", "Loaded before the conversation"], tools: ["p3", "Descriptions of tools"], user: ["p6", "What was said by people"], assistant: ["p4", "What the agent said"], tool: ["p5", "Results of tools"], summary: ["p2", "Summary of earlier turns"], transcript: ["p6", "What is summed up, to make room"] };
 
 // grouped joins parts of one kind that follow each other.
 function grouped(parts) {
