@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -651,4 +652,45 @@ func BenchmarkFiveInParallel(b *testing.B) {
 		all += time.Since(began)
 	}
 	b.ReportMetric(float64(all)/float64(one), "times-one-agent")
+}
+
+// What a step has failed for is told to the next one, and to whoever reads the answer, in plain
+// words with the cause alone, and in the same words when the run is gone over again.
+func TestWhyAStepFailedIsToldInPlainWords(t *testing.T) {
+	failing := func(err error) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: "bad", Model: modelFunc(func(*troupe.Request) turn { return turn{err: err} })})
+	}
+	good := agentWith(t, troupe.AgentConfig{ID: "good", Model: modelFunc(func(*troupe.Request) turn { return turn{text: "fine"} })})
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a known cause":    {&troupe.ModelError{Status: 401, Reason: "key", Message: "no"}, "The provider does not accept the key. It is missing, mistyped, revoked, or not allowed to use this model."},
+		"one of its own":   {&troupe.ModelError{Status: 400, Reason: "request", Message: "The machine is ill."}, "model: 400: The machine is ill."},
+		"a plain error":    {errors.New(`it says "no" to task "go": after all`), `it says "no" to task "go": after all`},
+		"of several lines": {errors.New("first\nsecond"), "first\nsecond"},
+	} {
+		for _, nested := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, nested), func(t *testing.T) {
+				var bad troupe.Step = failing(c.err)
+				if nested {
+					bad = flow.Sequence("inner", bad)
+				}
+				heard := ""
+				listener := agentWith(t, troupe.AgentConfig{ID: "listener", Model: modelFunc(func(req *troupe.Request) turn {
+					heard = req.Messages[len(req.Messages)-1].Text
+					return turn{err: &troupe.ModelError{Status: 400, Message: "stop here"}}
+				})})
+				all, store := flow.Sequence("all", flow.Parallel("both", good, bad), listener), troupe.NewMemoryStore()
+				events, _, err := play(t, newEngine(t, troupe.Config{Store: store}), all, troupe.Input{Text: `say "go"`})
+				if err == nil || !strings.Contains(heard, strings.Trim(strconv.Quote("(failed: "+c.want+")"), `"`)) {
+					t.Errorf("%v, the next was told %s", err, heard)
+				}
+				first := heard
+				if _, _, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), all, events[0].Session)); errors.Is(err, troupe.ErrChanged) || heard != first {
+					t.Errorf("gone over again, it is told %q: %v", heard, err)
+				}
+			})
+		}
+	}
 }

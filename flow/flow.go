@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // An Edit may change what one step hands to the next. Like a [troupe.Step] it does
@@ -121,10 +123,24 @@ func Then(h, out troupe.Handoff) troupe.Handoff {
 // failure is what a flow that goes on without a step hands on in its place.
 func failure(h troupe.Handoff, run *troupe.Run, step troupe.Step, err error) troupe.Handoff {
 	return Then(h, troupe.Handoff{
-		Summary: fmt.Sprintf("%s could not do its part: %s", step.Name(), clip(err.Error())),
+		Summary: fmt.Sprintf("%s could not do its part: %s", step.Name(), why(err)),
 		Meta:    troupe.HandoffMeta{Source: step.Name(), Time: run.Now(), Status: "failed"},
 	})
 }
+
+// why says in plain words what a step has failed for, as the next step and the answer have it:
+// the same when the run is gone over again, where nothing but the words of an error is left.
+func why(err error) string {
+	text := whose.ReplaceAllString(err.Error(), "")
+	if p := problem.OfRecord("", text); p.IsExplained() {
+		text = strings.TrimSpace(p.Sentence + " " + p.Cause)
+	}
+	return clip(text)
+}
+
+// whose is what a [troupe.RunError] says beside its cause, once for each run around the one
+// that failed.
+var whose = regexp.MustCompile(`(?s)^.*\bagent \S+: task "(?:[^"\\]|\\.)*": after \d+ turns?: `)
 
 // maxErrorText caps what a flow says of an error, in bytes.
 const maxErrorText = 2 << 10

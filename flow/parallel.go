@@ -123,7 +123,7 @@ func (p *parallel) gather(in troupe.Handoff, outs []troupe.Handoff, errs []error
 			continue
 		case errs[i] != nil:
 			all.Meta.Status = "partial"
-			fmt.Fprintf(&b, "## %s\n\n(failed: %s)\n\n", step.Name(), clip(errs[i].Error()))
+			fmt.Fprintf(&b, "## %s\n\n(failed: %s)\n\n", step.Name(), why(errs[i]))
 			continue
 		case out.Meta.Stop == "input_requested" && asking < 0:
 			asking = i
