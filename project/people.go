@@ -48,7 +48,7 @@ func (s *settings) addPerson(_ context.Context, name string) (token string, err 
 	defer func() { err = errors.Join(err, held.Release()) }()
 	now, err := held.Load() // somebody may have been faster, who has given them another token
 	if err != nil {
-		return "", inWords(err)
+		return "", inWords(fmt.Errorf("%w: %w", config.ErrWrongBefore, err))
 	}
 	if _, known := now.Server.Users[name]; known {
 		return "", fmt.Errorf("%w: %s may come in already. Make a sign-in link for them in the list", server.ErrStale, name)

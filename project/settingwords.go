@@ -28,12 +28,17 @@ func inWords(err error) error {
 	if !ok {
 		return err
 	}
-	text := "nothing was changed: " + config.Name + " would be wrong"
 	if errors.Is(err, config.ErrWrongBefore) {
-		text = "nothing was changed: " + config.ErrWrongBefore.Error()
+		return wrongBefore("nothing was changed: " + config.ErrWrongBefore.Error() + ": " + problemWords(problems))
 	}
-	return errors.New(text + ": " + problemWords(problems))
+	return errors.New("nothing was changed: " + config.Name + " would be wrong: " + problemWords(problems))
 }
+
+// wrongBefore is what is said where nothing can be changed until troupe.yaml is mended.
+type wrongBefore string
+
+func (w wrongBefore) Error() string { return string(w) }
+func (wrongBefore) Unwrap() error   { return server.ErrMistake }
 
 // Mistake says to an operator who looks at a page why a configuration cannot be used, as [Open]
 // and [Project.Server] have reported it.

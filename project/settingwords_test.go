@@ -258,3 +258,31 @@ agents: {"*": {model: office/b}, clerk: {instructions: You answer.}, ada: {instr
 		t.Errorf("%d %s", status, text)
 	}
 }
+
+// The last operator stays, whoever is one by what troupe.yaml says now, and it is said why.
+func TestTheLastOperatorIsNotRemoved(t *testing.T) {
+	ann, bob := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	const yaml = "agents: {clerk: {instructions: You answer.}}\nserver:\n  users: {ann: ANN_TOKEN, bob: BOB_TOKEN}\n  operators: "
+	dir := write(t, yaml+"[ann, bob]\n")
+	s, err := open(t, dir, project.Options{LookupEnv: func(name string) (string, bool) {
+		token, ok := map[string]string{"ANN_TOKEN": ann, "BOB_TOKEN": bob}[name]
+		return token, ok
+	}}).Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, project.Name), []byte(yaml+"[bob]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{"bob": "without bob nobody could change settings any more: name another operator under server.operators", "ann": "nobody removes themselves: another operator can do it"} {
+		r := httptest.NewRequest("DELETE", "http://127.0.0.1/api/people/"+name, nil)
+		r.Header.Set("Authorization", "Bearer "+ann)
+		w := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(w, r); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), why) {
+			t.Errorf("to remove %s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if got := read(t, dir, project.Name); got != yaml+"[bob]\n" {
+		t.Errorf("it is now\n%s", got)
+	}
+}

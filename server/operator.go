@@ -175,8 +175,16 @@ func (s *Server) showMe(c *call) (person, error) {
 // beside it says what is different now, in words for the operator.
 var ErrStale = errors.New("somebody has changed this meanwhile")
 
+// ErrMistake is in errors of [Settings] and their like that refuse something because the
+// configuration is wrong as it is: see [Server.Misconfigured]. Once it is mended, the same is not
+// refused any more.
+var ErrMistake = errors.New("the configuration is wrong as it is")
+
 // refuseChange refuses a change of the configuration, with why.
 func refuseChange(err error) error {
+	if errors.Is(err, ErrMistake) {
+		return refuse(http.StatusUnprocessableEntity, "%v", err).withCode("mistake")
+	}
 	if errors.Is(err, ErrStale) {
 		return refuse(http.StatusConflict, "%v", err).withCode("stale")
 	}
@@ -357,14 +365,18 @@ func (s *Server) listPeople(c *call) ([]personView, error) {
 	return list, nil
 }
 
-// people are those who have tokens, and of those who are signed in elsewhere whoever was
-// here since the server was started.
+// people are those who have tokens, those who were added just now, and of those who are signed
+// in elsewhere whoever was here since the server was started.
 func (s *Server) people() []string {
-	if s.config.Auth == nil {
-		return slices.Sorted(maps.Keys(s.keys.users))
-	}
 	names := slices.Collect(maps.Keys(s.config.Users))
-	for one := s; one != nil; one = one.predecessor {
+	if s.config.Auth == nil {
+		names = slices.Collect(maps.Keys(s.keys.users))
+	}
+	s.added.Range(func(name, _ any) bool {
+		names = append(names, name.(string))
+		return true
+	})
+	for one := s; one != nil && s.config.Auth != nil; one = one.predecessor {
 		names = append(names, one.roles.keys()...)
 	}
 	slices.Sort(names)
@@ -445,9 +457,11 @@ func (s *Server) addPerson(c *call, in newPerson) (signInLink, error) {
 		}
 	}
 	token, err := s.config.AddPerson(c.r.Context(), in.Name)
-	if err := s.reconfigured(err); err != nil {
-		return signInLink{}, err
+	if err != nil {
+		return signInLink{}, refuseChange(err)
 	}
+	s.added.Store(in.Name, true)
+	s.hub.reconfigured()
 	return signInLink{Fragment: "#token=" + token}, nil
 }
 
@@ -475,7 +489,8 @@ func (s *Server) makeLink(c *call) (signInLink, error) {
 	if name == "-" {
 		name = "" // whoever runs a server without users
 	}
-	if _, known := s.keys.users[name]; !known || s.isRemoved(name) {
+	_, known := s.keys.users[name]
+	if _, added := s.added.Load(name); !known && !added || s.isRemoved(name) {
 		return signInLink{}, refuse(http.StatusNotFound, "there is nobody called %.64q", name)
 	}
 	var secret [32]byte

@@ -513,6 +513,17 @@ func TestANameThatHadConversationsIsAskedAbout(t *testing.T) {
 	if link.Fragment != "#token=token-of-max" || len(added) != 2 {
 		t.Errorf("%+v, added are %q", link, added)
 	}
+	// They are in the list at once, though the configuration is read again in a moment.
+	var list []personView
+	w.want(http.StatusOK, &list, "GET", "/api/people", nil)
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name)
+	}
+	if got := strings.Join(names, " "); got != "ann bob max zoe" || list[2].Operator {
+		t.Errorf("the list is %+v", list)
+	}
+	w.want(http.StatusOK, nil, "POST", "/api/people/max/link", nil)
 }
 
 // changes are what a person's stream tells.

@@ -248,8 +248,9 @@ type Server struct {
 	frames  *frames
 	bodies  *bodies
 	links   bounded[[sha256.Size]byte, linked]
-	// removed are the users who may not come in any more, by name.
-	removed sync.Map
+	// removed are the users who may not come in any more, by name, and added those who may once
+	// the configuration is read again.
+	removed, added sync.Map
 	// mistake is why a configuration was not taken over that is there since.
 	mistake atomic.Pointer[string]
 	// successor answers in place of this server, which answered in place of predecessor.

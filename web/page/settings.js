@@ -44,6 +44,16 @@ function useLoaded(load, ...changed) {
   return [useCalm(state.value), state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
 }
 
+// useRefusal is why something was refused, { code, … }. What only a mistake in troupe.yaml is in
+// the way of is not refused any more when that is mended.
+function useRefusal() {
+  const [refused, setRefused] = useState(null);
+  useEffect(() => {
+    if (!app.me.mistake) setRefused((r) => (r?.code === "mistake" ? null : r));
+  }, [app.me.mistake]);
+  return [refused, setRefused];
+}
+
 const Head = ({ title, text }) => html`<h2 class="h-26">${title}</h2><p class="dim lead-in">${text}</p>`;
 
 function Missing({ problem, what }) {
@@ -58,7 +68,7 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 // read makes a value for the server of what was written.
 function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
-  const [refused, setRefused] = useState(null); // { value, why }
+  const [refused, setRefused] = useRefusal(); // { value, why, code }
   const seen = useRef(setting?.value ?? ""), now = useRef("");
   now.current = setting?.value ?? "";
   const isWritten = () => value.trim() !== asWritten(seen.current);
@@ -68,7 +78,7 @@ function SettingRow({ setting, title, text, save, unit = "", read = unit ? amoun
   }, [setting?.value]);
   if (!setting) return null;
   const done = async () => {
-    if (!isWritten() || refused?.value === value) return;
+    if (!isWritten() || (refused?.value === value && refused.code !== "mistake")) return;
     const { value: sent, wrong } = read(value);
     if (wrong) return setRefused({ value, why: wrong });
     const was = seen.current;
@@ -80,7 +90,7 @@ function SettingRow({ setting, title, text, save, unit = "", read = unit ? amoun
       seen.current = find(next, setting.key)?.value ?? ""; // which may be another text than was written
       setValue((written) => (written === value ? asWritten(seen.current) : written));
     }
-    setRefused(trouble && trouble.code !== "stale" ? { value, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
+    setRefused(trouble && trouble.code !== "stale" ? { value, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
   };
   const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
   return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
@@ -111,8 +121,8 @@ function ModelSettings() {
   const { settings, problem, save, again } = useSettings();
   const [tested, setTested] = useState(new Map());
   const [keyOf, chooseKeyOf] = useState("");
-  const [keyWrong, setKeyWrong] = useState("");
-  const setKeyOf = (name) => (setKeyWrong(""), chooseKeyOf(name));
+  const [keyWrong, setKeyWrong] = useRefusal();
+  const setKeyOf = (name) => (setKeyWrong(null), chooseKeyOf(name));
   const [added, setAdded] = useState("");
   const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
   const [leaving, setLeaving] = useState(null); // a provider that is to be removed
@@ -133,7 +143,7 @@ function ModelSettings() {
   };
   const setKey = async (event) => {
     event.preventDefault();
-    setKeyWrong("");
+    setKeyWrong(null);
     try {
       await operate.setKey(keyOf, new FormData(event.target).get("key").trim());
       toast("The key is kept. It is never shown again.");
@@ -142,7 +152,7 @@ function ModelSettings() {
       again();
       test(name);
     } catch (trouble) {
-      setKeyWrong(trouble.message);
+      setKeyWrong(trouble);
     }
   };
   const setAddress = async (name, address, key) => {
@@ -173,7 +183,7 @@ function ModelSettings() {
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" id=${"address-of-" + p.name} aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" id=${"key-of-" + p.name} aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
-        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
+        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong.message}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
     ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
@@ -181,21 +191,21 @@ function ModelSettings() {
 // AddressForm adds a server that speaks OpenAI's API, or changes where one is.
 function AddressForm({ provider, save, close }) {
   const [busy, setBusy] = useState(false);
-  const [wrong, setWrong] = useState("");
+  const [wrong, setWrong] = useRefusal();
   const form = useRef(null);
   useEffect(() => (form.current.querySelector("input").focus(), () => gives("address-of-" + (provider?.name ?? ""))), []);
   const submit = async (event) => {
     event.preventDefault();
     const values = Object.fromEntries(new FormData(event.target));
     setBusy(true);
-    await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble.message), setBusy(false), form.current?.querySelector("[name=address]").focus()));
+    await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble), setBusy(false), form.current?.querySelector("[name=address]").focus()));
   };
   const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
   return html`<form class="card address-form" ref=${form} aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
     ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
     ${field("address", "Address", "http://localhost:8000/v1", { required: true, defaultValue: provider?.base_url ?? "" })}
     ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}
-    ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
+    ${wrong && html`<p class="bad small" role="alert">${wrong.message}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>Save and test</button><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
 }
 
@@ -294,26 +304,26 @@ function ToolServerSettings() {
 function AddToolServer({ added }) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState("");
+  const [failed, setFailed] = useRefusal();
   const submit = async (event) => {
     event.preventDefault();
     const given = new FormData(event.target);
     setBusy(true);
-    setFailed("");
+    setFailed(null);
     try {
       await operate.addToolServer(given.get("name").trim(), given.get("url").trim());
       toast("The tool server is added, in troupe.yaml");
       setOpen(false);
       added();
     } catch (trouble) {
-      setFailed(trouble.message);
+      setFailed(trouble);
     }
     setBusy(false);
   };
   if (!open) return html`<p class="add"><button type="button" class="primary" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
   return html`<form class="card stack pad add" aria-label="Add a server" onSubmit=${submit}><label class="small" for="server-name"><b>What it is called</b></label><label class="field edge"><input id="server-name" name="name" required pattern="[a-z][a-z0-9\\-]*" maxlength="32" placeholder="issues" autocomplete="off" /></label>
     <label class="small" for="server-url"><b>Where it runs</b></label><label class="field edge"><input id="server-url" name="url" type="url" required placeholder="https://tools.example.org/mcp" autocomplete="off" /></label>
-    ${failed && html`<p class="small bad" role="alert">${failed}</p>`}
+    ${failed && html`<p class="small bad" role="alert">${failed.message}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>${busy ? "Trying to reach it…" : "Add it"}</button><button type="button" class="ghost" onClick=${() => setOpen(false)}>Cancel</button></div>
     <p class="small dim">It is added once it answers. A program that Troupe is to start itself, and which agents may use the tools, stand in <code>troupe.yaml</code>: a page must not be able to run programs.</p></form>`;
 }
@@ -370,7 +380,7 @@ function SignInLink({ text, name, children }) {
 // AddPerson lets somebody in. What is wrong with a name is said until it is written otherwise; a
 // name that was somebody's before is asked about, for their conversations come with it.
 function AddPerson({ added, add }) {
-  const [failed, setFailed] = useState(null); // a problem, with the name that it is about
+  const [failed, setFailed] = useRefusal(); // a problem, with the name that it is about
   const submit = async (event) => {
     event.preventDefault();
     const form = event.target, name = new FormData(form).get("name").trim();
