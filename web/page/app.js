@@ -29,8 +29,10 @@ function App() {
   const [narrow, setNarrow] = useState(kept("narrow", false));
   const keys = useRef({}).current;
   Object.assign(keys, { find: () => setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
-  useEffect(() => void import("./focus.js"), []);
-  useEffect(() => void import("./keys.js").then(({ listenTo }) => listenTo(keys)), []);
+  useEffect(() => {
+    import("./focus.js");
+    import("./keys.js").then(({ listenTo }) => listenTo(keys));
+  }, []);
   const session = route.name === "s" ? app.sessions.get(route.id) : null;
   const title = session ? titleOf(session) : "";
   useEffect(() => {

@@ -167,9 +167,9 @@ export class Session {
   }
 
   // askedIn are the questions that something said in a run is the answer to: the one of that
-  // run, where several wait.
-  askedIn(run) {
-    const own = this.questions.filter((q) => this.isWithin(run, q.run));
+  // run, where several wait, or of that call.
+  askedIn({ run, step, body }) {
+    const own = this.questions.filter((q) => (body.call_id ? q.run === run && q.step === step : this.isWithin(run, q.run)));
     return own.length || this.runs.get(run)?.parent ? own : this.questions;
   }
 
@@ -180,9 +180,10 @@ export class Session {
   }
 
   // answered says of calls that waited that they do no longer.
-  answered(run, questions, answer) {
+  answered(event, questions, answer) {
+    const call = this.entry(event);
     for (const entry of this.#open.values()) {
-      if (entry.state === "waiting" && this.isWithin(run, entry.run)) Object.assign(entry, { state: "answered", version: entry.version + 1 });
+      if (entry.state === "waiting" && this.isWithin(event.run, entry.run) && (!call || entry === call || entry.run !== call.run)) Object.assign(entry, { state: "answered", version: entry.version + 1 });
     }
     for (const question of questions) Object.assign(question, { open: false, ...answer, version: question.version + 1 });
     this.questions = this.questions.filter((q) => q.open);
@@ -336,7 +337,7 @@ const handlers = {
   user_said(s, e, b) {
     // What is said again is said in a session that goes on before this: before the
     // run that it begins, or before the answer that it is.
-    const asked = s.askedIn(e.run);
+    const asked = s.askedIn(e);
     const begins = !b.call_id && !asked.length;
     const after = begins ? (s.runs.get(e.run)?.seq ?? e.seq) - 1 : e.seq - 1;
     // A decision is shown by its question; what was written in place of one was said.
@@ -344,7 +345,7 @@ const handlers = {
     const answers = kind === "gate" || (kind === "approval" && !!b.answer);
     const isSaid = !answers && !b.hidden;
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
-    s.answered(e.run, asked, { answer: b.text ?? "", decision: b.answer ?? null, unasked: b.hidden, answeredAt: e.time });
+    s.answered(e, asked, { answer: b.text ?? "", decision: b.answer, unasked: b.hidden, answeredAt: e.time });
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
@@ -416,8 +417,8 @@ const handlers = {
       Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
     // Passed on by the run around it.
-    if (s.questions.some((q) => q.question === b.question && s.isWithin(q.run, e.run))) return;
-    s.questions.push(s.add(e, { type: "question", question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
+    if (s.questions.some((q) => q.question === b.question && (q.step === e.step || q.run !== e.run) && s.isWithin(q.run, e.run))) return;
+    s.questions.push(s.add(e, { type: "question", step: e.step, question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
   },
 
   artifact_saved(s, e, b) {

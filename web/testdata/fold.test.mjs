@@ -340,6 +340,17 @@ test("an answer closes the question of its own run, and others wait on", () => {
   }
 });
 
+test("an answer closes the question of its own call, and another of the same turn waits on", () => {
+  for (const [first, second] of [[3, 4], [4, 3]]) {
+    const e = new Events();
+    const s = fold([e.start("alex", "hi"), e.said("hi"), ...[3, 4].map((step) => e.called(step, "save_output", { file_path: "a" })), ...[3, 4].map((step) => e.asked(step, "save_output", { file_path: "a" })), e.finished("", "input_requested")]);
+    assert.equal(s.questions.length, 2);
+    s.take({ ...e.answered(first, "yes"), body: { text: "yes", call_id: "c", answer: { approved: true } } });
+    assert.deepEqual(s.questions.map((q) => q.step), [String(second)]);
+    assert.deepEqual(s.items.filter((i) => i.type === "tool").map((i) => i.state), first === 3 ? ["answered", "waiting"] : ["waiting", "answered"]);
+  }
+});
+
 test("a call at which somebody has stopped was not made, whatever is said next", () => {
   const e = new Events();
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.called(3, "save_output", { file_path: "a" }), e.asked(3, "save_output", { file_path: "a" }), e.finished("", "input_requested"), e.abandoned()]);
