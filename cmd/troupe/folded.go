@@ -60,40 +60,44 @@ func foldKept(ctx context.Context, log store.Log, dir string) (*observe.Metrics,
 	return kept.Metrics, err
 }
 
-// countEvery is how often metrics are counted while a project is served, and countAfter when
-// that is done first.
+// countEvery is how often what is new is counted while a project is served, and recount after how
+// many times it is seen, too, whether anything that was counted is there no more.
 const (
-	countEvery = time.Hour
-	countAfter = time.Minute
+	countEvery = time.Minute
+	recount    = 60
 )
 
 // counting has metrics counted by the clock, so that who asks for them waits for what the
-// last hour brought and not for years. What fails is tried again an hour later, and whoever
+// last minute brought and not for years. What fails is tried again a minute later, and whoever
 // asks meanwhile is told.
 func counting(opened *project.Project) func(context.Context) error {
 	return func(ctx context.Context) error {
-		next := time.NewTimer(countAfter)
+		next := time.NewTicker(countEvery)
 		defer next.Stop()
-		for {
+		for n := 0; ; n++ {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-next.C:
-				_ = count(ctx, opened)
-				next.Reset(countEvery)
 			}
+			_ = count(ctx, opened, func(log store.Log) error {
+				if n%recount > 0 {
+					return countFirst(ctx, log, opened.DataDir(), math.MaxInt)
+				}
+				_, err := foldKept(ctx, log, opened.DataDir())
+				return err
+			})
 		}
 	}
 }
 
-// count brings a project's kept metrics up to date.
-func count(ctx context.Context, opened *project.Project) error {
+// count has metrics of a project counted in a way.
+func count(ctx context.Context, opened *project.Project, by func(store.Log) error) error {
 	reader, err := opened.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = foldKept(ctx, reader, opened.DataDir())
-	return errors.Join(err, reader.Close())
+	return errors.Join(by(reader), reader.Close())
 }
 
 // A command that has run something counts what is new, once that is worth keeping: no more
@@ -107,14 +111,11 @@ const (
 func countSome(opened *project.Project) error {
 	ctx, cancel := context.WithTimeout(context.Background(), someTime)
 	defer cancel()
-	reader, err := opened.OpenReader(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(countFirst(ctx, reader, opened.DataDir()), reader.Close())
+	return count(ctx, opened, func(log store.Log) error { return countFirst(ctx, log, opened.DataDir(), mostAtOnce) })
 }
 
-func countFirst(ctx context.Context, log store.Log, dir string) error {
+// countFirst counts of what is new the first so many events, or a few more.
+func countFirst(ctx context.Context, log store.Log, dir string, most int64) error {
 	file := filepath.Join(dir, foldedName)
 	after := readUpto(file)
 	upto, err := log.Last(ctx)
@@ -122,8 +123,8 @@ func countFirst(ctx context.Context, log store.Log, dir string) error {
 		return err
 	}
 	n, err := log.Count(ctx, after, upto)
-	if err == nil && n > mostAtOnce {
-		upto, err = endOf(ctx, log, after, upto, mostAtOnce)
+	if err == nil && n > most {
+		upto, err = endOf(ctx, log, after, upto, most)
 	}
 	if err != nil || n < worthKeeping {
 		return err
@@ -141,12 +142,12 @@ func countFirst(ctx context.Context, log store.Log, dir string) error {
 }
 
 // endOf is the number with which so many events end, or a few more.
-func endOf(ctx context.Context, log store.Log, after, upto int64, n int) (int64, error) {
+func endOf(ctx context.Context, log store.Log, after, upto, n int64) (int64, error) {
 	for page, err := range log.Scan(ctx, after, upto) {
 		if err != nil {
 			return 0, err
 		}
-		n -= page.Len()
+		n -= int64(page.Len())
 		end := page.Upto
 		if page.Release(); n <= 0 {
 			return end, nil

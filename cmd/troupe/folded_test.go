@@ -79,7 +79,7 @@ func TestMetricsAreKept(t *testing.T) {
 	}
 
 	fill(t, s, 0, many)
-	if err := count(t.Context(), opened); err != nil {
+	if _, err := foldKept(t.Context(), s, opened.DataDir()); err != nil {
 		t.Fatal(err)
 	}
 	if kept := readFolded(file); kept.Events != eventsEach*many || int(kept.Metrics.Summary().Runs.Started) != many {
@@ -110,7 +110,7 @@ func TestCommandsCountWhatIsNew(t *testing.T) {
 	fill(t, s, 0, sessions)
 	var counted []int64
 	for range 4 {
-		if err := countFirst(t.Context(), s, dir); err != nil {
+		if err := countFirst(t.Context(), s, dir, mostAtOnce); err != nil {
 			t.Fatal(err)
 		}
 		kept := readFolded(file)
@@ -131,7 +131,7 @@ func TestCommandsCountWhatIsNew(t *testing.T) {
 		t.Errorf("counted %+v", got.Runs)
 	}
 	fill(t, s, sessions, sessions+1)
-	if err := countFirst(t.Context(), s, dir); err != nil || readUpto(file) != readFolded(file).Upto || readFolded(file).Events != sessions*eventsEach {
+	if err := countFirst(t.Context(), s, dir, mostAtOnce); err != nil || readUpto(file) != readFolded(file).Upto || readFolded(file).Events != sessions*eventsEach {
 		t.Errorf("few events were counted, %v", err)
 	}
 }
@@ -142,14 +142,20 @@ func TestAServerCountsByTheClock(t *testing.T) {
 	if _, _, err := project.Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "data", "troupe.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
+	const atOnce = worthKeeping/eventsEach + 1
+	sessions := 0
+	more := func() {
+		s, err := sqlite.Open(t.Context(), filepath.Join(dir, "data", "troupe.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s, sessions, sessions+atOnce)
+		sessions += atOnce
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	fill(t, s, 0, worthKeeping/eventsEach+1)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	more()
 	synctest.Test(t, func(t *testing.T) {
 		opened, err := project.Open(dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }})
 		if err != nil {
@@ -159,10 +165,16 @@ func TestAServerCountsByTheClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(countAfter + time.Second)
-		synctest.Wait()
-		if kept := readFolded(filepath.Join(dir, "data", foldedName)); kept.Events <= worthKeeping {
-			t.Errorf("kept of %d events", kept.Events)
+		for minute := range 2 {
+			time.Sleep(countEvery)
+			synctest.Wait()
+			want := int64(sessions * eventsEach)
+			if kept := readFolded(filepath.Join(dir, "data", foldedName)); kept.Events != want {
+				t.Errorf("after minute %d, %d events are counted of %d", minute+1, kept.Events, want)
+			}
+			if minute == 0 {
+				more()
+			}
 		}
 		if err := errors.Join(served.close(), opened.Close()); err != nil {
 			t.Error(err)
