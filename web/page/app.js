@@ -4,7 +4,7 @@ import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
 import { app, byTime, dismiss, isBack, load, titleOf, tryNow, useApp } from "./state.js";
-import { Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
+import { bring, Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
 const Room = lazy(() => import("./room.js"), "Room");
@@ -30,8 +30,8 @@ function App() {
   const keys = useRef({}).current;
   Object.assign(keys, { find: () => setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
   useEffect(() => {
-    import("./focus.js");
-    import("./keys.js").then(({ listenTo }) => listenTo(keys));
+    bring(() => import("./focus.js"));
+    bring(() => import("./keys.js")).then(({ listenTo }) => listenTo(keys));
   }, []);
   const session = route.name === "s" ? app.sessions.get(route.id) : null;
   const title = session ? titleOf(session) : "";

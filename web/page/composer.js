@@ -1,7 +1,7 @@
 // Where messages are written. What is typed survives whatever becomes of the page.
 
 import { tasksOf, toast } from "./state.js";
-import { html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { bring, html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
 import { short, size, count } from "./format.js";
@@ -15,7 +15,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
   const [closed, setClosed] = useState(false);
   const [menu, setMenu] = useState(false);
   const [made, setMade] = useState(null); // by what offers are made, once it is there
-  useEffect(() => void import("./offers.js").then(setMade), []);
+  useEffect(() => void bring(() => import("./offers.js")).then(setMade), []);
   const offers = closed || !made ? [] : menu ? made.tasksFor(agent) : made.offersFor(agent, draft.text, files);
   // What was picked counts for what it was picked from.
   const chosen = picked.text === draft.text && picked.menu === menu && picked.at < offers.length ? picked.at : 0;
@@ -82,9 +82,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
   const used = context?.window ? context.used / context.window : 0;
   const empty = !draft.text.trim() && !draft.files.length;
   return html`<form class="composer" onSubmit=${submit} aria-label="Message">
-    ${offers.length > 0 && html`<div class="pop offers"><h4>${menu || draft.text.startsWith("/") ? `What ${name} can do` : "Choose"}</h4><ul id="offers" role="listbox" aria-label=${`What ${name} can do`}>
-      ${offers.map((o, i) => html`<li key=${o.key} id=${"offer-" + i} role="option" class="opt" aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} title=${o.title} onMouseDown=${(e) => (e.preventDefault(), take(o))}>
-        ${icon(o.icon)}<div class="grow">${o.label}${o.detail && html`<small>${o.detail}</small>`}</div></li>`)}</ul></div>`}
+    ${offers.length > 0 && html`<${made.Offers} name=${name} title=${menu || draft.text.startsWith("/")} offers=${offers} chosen=${chosen} take=${take} />`}
     ${draft.files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">
       ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
         <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}

@@ -1,6 +1,7 @@
 // What the box for messages offers while something is typed.
 
 import { app, tasksOf } from "./state.js";
+import { html, icon } from "./view.js";
 
 const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
 
@@ -24,3 +25,9 @@ export function offersFor(agent, text, files = []) {
   }
   return [];
 }
+
+// Offers lists them above the box, of which one is chosen. Those of what an agent can do have that
+// for a title.
+export const Offers = ({ name, title, offers, chosen, take }) => html`<div class="pop offers"><h4>${title ? `What ${name} can do` : "Choose"}</h4><ul id="offers" role="listbox" aria-label=${`What ${name} can do`}>
+  ${offers.map((o, i) => html`<li key=${o.key} id=${"offer-" + i} role="option" class="opt" aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} title=${o.title} onMouseDown=${(e) => (e.preventDefault(), take(o))}>
+    ${icon(o.icon)}<div class="grow">${o.label}${o.detail && html`<small>${o.detail}</small>`}</div></li>`)}</ul></div>`;

@@ -103,13 +103,17 @@ export function titleOf(session) {
 
 // load asks for everything, and follows what changes.
 export async function load() {
-  sharing ??= import("./tabs.js").then(({ share }) => (tell = share(connect, (news) => take(news, true))), () => connect(true));
+  sharing ??= import("./tabs.js").then(({ share }) => {
+    // Somebody else may have signed in since, in another tab.
+    const all = share(connect, ({ who, ...news }) => who === app.me.name && take(news, true));
+    tell = (news) => all({ who: app.me.name, ...news });
+  }, () => connect(true));
   clearTimeout(again);
   try {
     api.models().then((models) => update({ models }), () => {}); // providers are asked for them: nobody waits for that
-    const [me, agents, flows, sessions] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), listed()]);
+    const [me, agents, flows] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), list()]);
     const restarted = app.me.started && app.me.started !== me.started;
-    update({ me, agents, flows, sessions, known: true, problem: null, signedOut: false });
+    update({ me, agents, flows, known: true, problem: null, signedOut: false });
     if (restarted) toast("Troupe was restarted. What was finished is on record.");
   } catch (problem) {
     missed = load;
@@ -120,16 +124,19 @@ export async function load() {
 
 let again = 0;
 
-// listed are the conversations as the server lists them, and as it has told of them since it was asked.
-async function listed() {
-  told.clear();
-  const sessions = new Map((await api.sessions()).map((s) => [s.id, s]));
+let asking = 0;
+
+// list takes over the conversations as the server lists them, and as it has told of them since it
+// was asked.
+async function list() {
+  if (!asking++) told.clear();
+  const sessions = new Map((await api.sessions().finally(() => asking--)).map((s) => [s.id, s]));
   for (const [id, session] of told) sessions.set(id, session);
   for (const [id, session] of sessions) {
     if (!session || leaving.has(id)) sessions.delete(id);
     else call(session);
   }
-  return sessions;
+  update({ sessions });
 }
 
 // call notifies somebody of a conversation that has begun to wait.
@@ -165,7 +172,7 @@ function connect(now) {
   listen();
 }
 
-const relist = () => listed().then((sessions) => update({ sessions }), load);
+const relist = () => list().catch(load);
 
 // attend has the stream tell of a conversation, too: { address, seq, take, changed } as follow has
 // them. The function it returns ends that.

@@ -90,6 +90,10 @@ export function lazy(load, name, meanwhile = bones) {
   };
 }
 
+// bring loads what is used later. What cannot be loaded now is tried again, as when the server
+// comes back.
+export const bring = (load) => load().catch(() => new Promise((again) => setTimeout(again, 2000)).then(() => bring(load)));
+
 // speaks has an element that holds a text say in which language that is, for screen
 // readers and for the shapes of letters. It takes a moment: nobody waits for it.
 export const speaks = (element, text) => void (element && text && import("./language.js").then(({ mark }) => mark(element, text)).catch(() => {}));
