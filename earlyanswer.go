@@ -190,10 +190,16 @@ func (l *growingLog) asked(under keyed, id string) (*Event, error) {
 	case l.finished || l.stopped:
 		return nil, errLeaving
 	}
-	log := newJournal(l.events)
+	return l.asksUnderWay(id, true)
+}
+
+// asksUnderWay returns the event that asks what has this id, of a run that has not ended. With a
+// process that is at work it is nil where the answer cannot be taken now.
+func (p *past) asksUnderWay(id string, atWork bool) (*Event, error) {
+	log := newJournal(p.events)
 	asked := openQuestion(log, id)
 	if asked == nil {
-		return nil, fmt.Errorf("session %s: question %q: %w", l.start.Session, id, ErrNoQuestion)
+		return nil, fmt.Errorf("session %s: question %q: %w", p.start.Session, id, ErrNoQuestion)
 	}
 	at := journal.Path(asked.Step)
 	if _, isAsking := log.Asking(asked.Run); !isAsking && !at.IsBranch() {
@@ -201,15 +207,34 @@ func (l *growingLog) asked(under keyed, id string) (*Event, error) {
 	}
 	for run, nested := asked.Run, true; nested; {
 		if end, ok := log.End(run); log.Passed(run, at) || ok && !isQuestion(end.Body) {
-			return nil, fmt.Errorf("session %s: question %q: %w", l.start.Session, id, ErrNoQuestion)
+			return nil, fmt.Errorf("session %s: question %q: %w", p.start.Session, id, ErrNoQuestion)
 		}
 		run, at, nested = journal.Outer(run)
 		// A call that is being made is about to pass on what it was asked before.
-		if call := log.At(run, at.Within()); nested && len(call) > 0 && call[len(call)-1].Kind() != "input_requested" {
+		if call := log.At(run, at.Within()); atWork && nested && len(call) > 0 && call[len(call)-1].Kind() != "input_requested" {
 			return nil, nil
 		}
 	}
 	return asked, nil
+}
+
+// answerLeft makes what the user says the answer to a question of a run whose process has died
+// while other steps of it were at work: the run goes on with it.
+func (x *execution) answerLeft(past *past, question string, said *UserSaid) error {
+	asked, err := past.asksUnderWay(question, false)
+	if err != nil {
+		return err
+	}
+	answer := answerTo(asked, said)
+	if answer == nil {
+		return fmt.Errorf("session %s: question %q: %w", x.feed.session, question, ErrNoQuestion)
+	}
+	if err := x.resume(past); err != nil {
+		return err
+	}
+	addTo(x.journal, answer)
+	x.run.noted = append(x.run.noted, *answer)
+	return nil
 }
 
 // isQuestion reports whether a body ends a run with a question.

@@ -87,6 +87,7 @@ func TestAQuestionIsAnsweredWhileOthersAreAtWork(t *testing.T) {
 				t.Errorf("the same request, sent again: %+v, %v", again, err)
 			}
 			testKilled(t, name, log)
+			testKilledBetween(t, name, log[:len(log)-1], eight)
 			close(goOn)
 			for _, h := range []*troupe.Handle{first, second} {
 				if out, err := h.Wait(t.Context()); err != nil || out.Stop != "answered" {
@@ -117,6 +118,32 @@ func testKilled(t *testing.T, name string, log []troupe.Event) {
 	_, end, err := gather(newEngine(t, troupe.Config{Store: store}).Resume(t.Context(), twoThatAsk(t, w, reached, goOn)[name], log[0].Session))
 	if err != nil || end.Stop != "answered" || w.total()["wipe(8)"] != 1 {
 		t.Errorf("after its process died: %+v, %v, done %v", end, err, w.total())
+	}
+}
+
+// testKilledBetween answers the second question of a run whose process died after the first
+// answer: the run goes on, and nothing begins anew.
+func testKilledBetween(t *testing.T, name string, log []troupe.Event, question string) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}, 9), make(chan struct{})
+	close(goOn)
+	store := troupe.NewMemoryStore()
+	if err := store.Append(t.Context(), log[0].Session, log...); err != nil {
+		t.Fatal(err)
+	}
+	engine, step := newEngine(t, troupe.Config{Store: store}), twoThatAsk(t, w, reached, goOn)[name]
+	for id, input := range map[string]troupe.Input{"another question": {Question: question + "1", Text: "yes"}, "no question": {Answer: &troupe.Answer{Approved: true}}} {
+		input.Session = log[0].Session
+		if _, err := engine.Start(t.Context(), step, input); !errors.Is(err, troupe.ErrNoQuestion) {
+			t.Errorf("after its process died, %s was answered: %v", id, err)
+		}
+	}
+	run, err := engine.Start(t.Context(), step, troupe.Input{Session: log[0].Session, Question: question, Answer: &troupe.Answer{Approved: true}})
+	if err != nil {
+		t.Fatalf("after its process died: %v", err)
+	}
+	end, err := run.Wait(t.Context())
+	if err != nil || run.Run != log[0].Run || end.Stop != "answered" || w.total()["wipe(8)"] != 1 {
+		t.Errorf("answered after its process died: run %s is %s, %+v, %v, done %v", log[0].Run, run.Run, end, err, w.total())
 	}
 }
 
@@ -281,5 +308,41 @@ func TestAQuestionIsAnsweredWithinTheLoop(t *testing.T) {
 				t.Errorf("it ended with %s, and the answer with %v", end, refused)
 			}
 		})
+	}
+}
+
+// A question of a run whose process has died is decided by Answer, too, and the run goes on when
+// it is resumed.
+func TestAQuestionThatIsLeftIsAnswered(t *testing.T) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+	step, store := twoThatAsk(t, w, reached, goOn)["steps"], troupe.NewMemoryStore()
+	events, _ := mustAnswer(t, newEngine(t, troupe.Config{Store: store}), step, "go")
+	session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
+	first, err := newEngine(t, troupe.Config{Store: store}).Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	left := troupe.NewMemoryStore()
+	if err := left.Append(t.Context(), session, logOf(t, store, session)...); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if _, err := first.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan struct{})
+	close(free)
+	w = &world{done: map[string]int{}}
+	engine := newEngine(t, troupe.Config{Store: left})
+	if err := engine.Answer(t.Context(), session, eight, troupe.Answer{Approved: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Answer(t.Context(), session, eight, troupe.Answer{Approved: true}); !errors.Is(err, troupe.ErrNoQuestion) {
+		t.Errorf("it was answered twice: %v", err)
+	}
+	_, end, err := gather(engine.Resume(t.Context(), twoThatAsk(t, w, make(chan struct{}, 9), free)["steps"], session))
+	if err != nil || end.Stop != "answered" || w.total()["wipe(8)"] != 1 {
+		t.Errorf("it went on to %+v, %v, done %v", end, err, w.total())
 	}
 }

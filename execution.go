@@ -204,11 +204,14 @@ func (x *execution) join(ctx context.Context, input Input) (*Handle, error) {
 	}
 	x.before = x.session.outputs
 	x.session.talks.begin()
+	said := &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey}
 	switch {
-	case past.open():
+	case past.open() && input.Question != "":
+		return nil, x.answerLeft(past, input.Question, said)
+	case past.open() && input.Answer == nil:
 		return nil, x.session.abandon(past)
 	case past.waits && past.start.Agent == x.step.Name():
-		return nil, x.answer(past, input.Question, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey})
+		return nil, x.answer(past, input.Question, said)
 	case input.Answer != nil || input.Question != "":
 		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
 	}

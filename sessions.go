@@ -135,10 +135,16 @@ func (e *Engine) Answer(ctx context.Context, session, question string, answer An
 		return err
 	}
 	x.session.talks = nil // the log is about to know more
-	event := (*Event)(nil)
-	if past.waits && question != "" {
-		event = answerTo(past.question(question), &UserSaid{Text: answer.words(), Answer: &answer})
+	asked := (*Event)(nil)
+	switch {
+	case past.waits && question != "":
+		asked = past.question(question)
+	case past.open(): // its process has died
+		if asked, err = past.asksUnderWay(question, false); err != nil {
+			return err
+		}
 	}
+	event := answerTo(asked, &UserSaid{Text: answer.words(), Answer: &answer})
 	if event == nil {
 		return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)
 	}

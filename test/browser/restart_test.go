@@ -20,7 +20,9 @@ type killable struct {
 	end func(os.Signal)
 }
 
-func serveKillable(t *testing.T, m *model) *killable {
+func serveKillable(t *testing.T, m *model) *killable { return serveKillableAs(t, m, configuration) }
+
+func serveKillableAs(t *testing.T, m *model, configuration string) *killable {
 	t.Helper()
 	ann := strings.Repeat("a", 40)
 	dir := project(t, map[string]string{

@@ -136,13 +136,18 @@ func (b *tab) signsOut() {
 	}
 }
 
-// Whoever came by a link signs out as well, and the link lets them in again.
+// Whoever came by a link signs out as well, in all tabs, in which nothing is left to be read; and
+// the link lets them in again.
 func TestWhoeverCameByALinkSignsOut(t *testing.T) {
 	t.Parallel()
 	link := rehearse(t).link
-	b := open(t, link)
+	before := open(t, link)
+	before.sees(".agent", "Mira")
+	origin, _, _ := strings.Cut(link, "#")
+	b := before.beside(origin)
 	b.sees(".agent", "Mira")
 	b.signsOut()
+	before.holds("find('h1', 'Welcome to Troupe') && !document.body.textContent.includes('Mira')")
 	b.write("#code", link)
 	b.click("form button", "Come in")
 	b.sees(".rows", "Sign out") // where they were

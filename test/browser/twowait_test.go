@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -79,4 +80,34 @@ func TestTwoCardsAreAnsweredWithoutAWait(t *testing.T) {
 	b.sees("main", "Saved by the first.")
 	b.sees("main", "Saved by the second.")
 	b.lacks(approval, "")
+}
+
+// The server is killed between the two answers: the second is taken, and the run goes on with both.
+func TestOneOfTwoCardsIsAnsweredAfterARestart(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	saves := func(name string) reply {
+		return reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+	}
+	m.directed(t, script{"You are the writer", []reply{saves("writer"), {text: "Half", held: true}, {text: "Saved by the writer."}}},
+		script{"You are the poet", []reply{saves("poet"), {text: "Saved by the poet."}}})
+	k := serveKillableAs(t, m, twoWaitConfiguration)
+	b := open(t, k.r.link)
+	b.sees(".agent", "writer")
+	session := k.runs(t, "both", "Both of you")
+	b.looksAt(session, "flow")
+	b.holds("all('.graph .needs').length === 2")
+	b.holds("[...all('.graph .needs')].find((card) => card.textContent.includes('writer.md')).querySelector('.row button').click() === undefined")
+	b.sees(".graph .node", "Writing, 1 word")
+	k.isKilled(t, b)
+	b.click(".graph "+approval+" button", "Allow once")
+	b.sees(".graph .chip", "2 of 2 done")
+	b.looksAt(session, "")
+	b.sees("main", "Saved by the writer.")
+	b.sees("main", "Saved by the poet.")
+	for _, name := range []string{"writer", "poet"} {
+		if files, _ := filepath.Glob(filepath.Join(k.dir, "data/agent-outputs/*/"+name+".md")); len(files) != 1 {
+			t.Errorf("of the %s there are %v", name, files)
+		}
+	}
 }

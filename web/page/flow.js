@@ -64,10 +64,12 @@ const isOver = ({ status }) => ["completed", "failed", "cancelled"].includes(sta
 
 function stateOf(run, session) {
   if (!run) return "idle";
-  if (askedIn(session).some((q) => q.run === run.id)) return "wait";
+  if (askedIn(session).some((q) => session.isWithin(q.run, run.id))) return "wait";
+  if (run.status === "waiting" && isOver(session)) return "halt";
+  if (!isOver(session) && session.items.some((i) => i.run === run.id && i.state === "answered")) return "next"; // others are at work first
   if (isCut(run) || (run.status === "running" && isLeft(run, session))) return "stop";
   if (isMute(run)) return "mute";
-  return { running: "run", completed: "done", waiting: "wait", failed: "fail", cancelled: "halt" }[run.status] ?? "idle";
+  return { running: "run", completed: "done", waiting: "run", failed: "fail", cancelled: "halt" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
@@ -81,8 +83,8 @@ function isLeft(run, session) {
   return false;
 }
 
-const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", fail: "failed", stop: "interrupted", halt: "stopped", mute: "no full answer", none: "did not run" };
-const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], halt: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
+const words = { __proto__: null, idle: "to come", run: "working", done: "done", wait: "waits for you", next: "answered, goes on after the others", fail: "failed", stop: "interrupted", halt: "stopped", mute: "no full answer", none: "did not run" };
+const icons = { __proto__: null, run: ["loader-circle", "spin acc"], done: ["circle-check", "acc"], wait: ["hand", "wait"], fail: ["circle-x", "bad"], stop: ["circle-pause", "dim"], halt: ["circle-pause", "dim"], idle: ["circle-dashed", "faint"], next: ["circle-dashed", "acc"], mute: ["circle-alert", "dim"], none: ["circle-dashed", "faint"] };
 
 // derived makes a flow of the runs themselves, where none is known by that name.
 function derived(session) {
@@ -181,7 +183,7 @@ function lastWords(session, { runs, state }) {
   }
   if (state === "stop" || state === "halt") return ""; // what it was at is not on record, or cut
   if (state === "mute") return stopped(runs.at(-1).stop);
-  const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && i.state !== "waiting")));
+  const item = session.items.findLast((i) => i.run === last && ((i.type === "answer" && i.text) || (i.type === "tool" && !/^(waiting|answered)$/.test(i.state))));
   if (!item) return "";
   if (item.type === "tool") return capital(item.state === "running" ? doing(item.tool, item.arguments) : done(item)) + (item.state === "failed" && !isToldVain(item) ? ", which did not work" : "");
   const count = item.text.trim().split(/\s+/).length;

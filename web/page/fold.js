@@ -169,7 +169,7 @@ export class Session {
   // askedIn are the questions that something said in a run is the answer to: the one of that
   // run, where several wait, or of that call.
   askedIn({ run, step, body }) {
-    const own = this.questions.filter((q) => (body.call_id ? q.run === run && q.step === step : this.isWithin(run, q.run)));
+    const own = this.questions.filter((q) => (body.call_id ? q.run === run && q.at === step : this.isWithin(run, q.run)));
     return own.length || this.runs.get(run)?.parent ? own : this.questions;
   }
 
@@ -199,11 +199,11 @@ export class Session {
 
   // retry shows that a call is tried again: one line for the whole series.
   retry(event, cause) {
-    const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.step === event.step);
+    const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.at === event.step);
     const values = { code: cause.code, attempt: cause.attempt ?? 1, wait: cause.retry_ms ?? 0, time: event.time };
     if (before) return void Object.assign(before, values, { version: before.version + 1 });
     this.#retries++;
-    this.add(event, { type: "retry", step: event.step, ...values });
+    this.add(event, { type: "retry", at: event.step, ...values });
   }
 
   // dropRetry takes the line away: what came of it is there.
@@ -263,7 +263,7 @@ export class Session {
     if (taken && !isDeath(event.body) && !isLeft) taken.ended = event.time;
     let shown = false;
     for (const [key, entry] of this.#open) {
-      if (entry.run !== event.run || entry.state === "waiting") continue;
+      if (entry.run !== event.run || /^(waiting|answered)$/.test(entry.state)) continue;
       this.#open.delete(key);
       if (entry.type === "answer") {
         shown = true;
@@ -417,8 +417,8 @@ const handlers = {
       Object.assign(entry.span, { end: e.time, asks: b.ask?.kind ?? "question" });
     }
     // Passed on by the run around it.
-    if (s.questions.some((q) => q.question === b.question && (q.step === e.step || q.run !== e.run) && s.isWithin(q.run, e.run))) return;
-    s.questions.push(s.add(e, { type: "question", step: e.step, question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
+    if (s.questions.some((q) => q.question === b.question && (q.at === e.step || q.run !== e.run) && s.isWithin(q.run, e.run))) return;
+    s.questions.push(s.add(e, { type: "question", at: e.step, question: b.question, tool: b.tool ?? "", arguments: b.arguments, ask: b.ask ?? { id: e.seq, kind: "question", choices: [] }, open: true, answer: "" }));
   },
 
   artifact_saved(s, e, b) {

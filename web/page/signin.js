@@ -16,8 +16,8 @@ export async function enter(code) {
 // codeIn is the code in what somebody pasted: the code itself, or the whole link.
 export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
 
-// leave signs out, and shows the door.
-export const leave = () => api.signOut(app.me.sign_out).then(() => location.reload(), (problem) => toast(problem.message));
+// leave signs out, and shows the door, in the other tabs, too.
+export const leave = () => api.signOut(app.me.sign_out).then(() => (keep("entered", 0), location.reload()), (problem) => toast(problem.message));
 
 // unknown says why a code may not be known, by what the server says of it: one that it makes
 // up itself, or one that each person has.

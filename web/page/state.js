@@ -246,8 +246,8 @@ export const signedOut = () => update({ signedOut: true });
 // entered begins again where somebody was signed out.
 export const entered = () => (update({ entries: app.entries + 1, signedOut: false }), listen(), load());
 
-// Who signs in does so in every tab of the browser.
-globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && newValue && app.signedOut && entered());
+// Who signs in does so in every tab of the browser, and who signs out, which is a 0.
+globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && (newValue === "0" ? location.reload() : newValue && app.signedOut && entered()));
 
 // refresh takes over a session as the server shows it.
 export function refresh(session) {

@@ -28,7 +28,7 @@ const isVainAgain = (last, { tool, class: kind }) => kind && last.class === kind
 export function blocksOf(items) {
   const blocks = [];
   for (const item of items) {
-    if (item.type === "tool" && item.state === "waiting") continue; // its question is there
+    if (/^(waiting|answered)$/.test(item.state)) continue; // its question is there
     if (item.type === "tool") {
       const calls = blocks.findLast((b) => b.type === "calls"); // what was saved in between is no interruption
       if (calls && (isVainAgain(calls.items.at(-1), item) || blocks.slice(blocks.indexOf(calls) + 1).every((b) => b.type === "files"))) calls.items.push(item);

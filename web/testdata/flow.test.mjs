@@ -8,7 +8,7 @@ const { failuresIn, named, preview, statesOf } = await import("../page/flow.js")
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
 // log is a session with runs, each as [id, agent, parent, status].
-const log = (...runs) => ({ questions: [], runs: new Map(runs.map(([id, agent, parent = "", status = "completed"]) => [id, { id, agent, parent, status }])) });
+const log = (...runs) => ({ questions: [], items: [], runs: new Map(runs.map(([id, agent, parent = "", status = "completed"]) => [id, { id, agent, parent, status }])) });
 
 const ids = (states) => Object.fromEntries([...states].map(([id, { runs }]) => [id, runs.map((run) => run.id).join(" ")]));
 
@@ -95,4 +95,16 @@ test("what steps side by side hand on says why one failed in words, where there 
   const warnings = [{ code: "failed", agent: "poet", cause: { code: "provider_down" } }, { code: "failed", agent: "judge" }];
   const text = "## poet\n\n(failed: agent poet: step 2: model: 400 (Bad Request): ill)\n\n## writer\n\nOtters (failed: no).\n\n## judge\n\n(failed: agent judge: odd)";
   assert.equal(failuresIn(text, { warnings }), "## poet\n\n(no answer: the provider has a problem)\n\n## writer\n\nOtters (failed: no).\n\n## judge\n\n(failed: agent judge: odd)");
+});
+
+test("a step that is answered goes on after the others, and one at which somebody stopped waits for nobody", () => {
+  const flow = { nodes: [{ id: "a", kind: "agent", agent: "a" }, { id: "b", kind: "agent", agent: "b" }], edges: [] };
+  const of = (status, state, questions = []) => {
+    const session = { ...log(["r", "both", "", status], ["1", "a", "r", "running"], ["2", "b", "r", "waiting"]), status, questions, items: [{ run: "2", type: "tool", state }], isWithin: (run, other) => run === other };
+    return statesOf(flow, session).get("b").state;
+  };
+  assert.equal(of("running", "waiting", [{ run: "2" }]), "wait");
+  assert.equal(of("running", "answered"), "next");
+  assert.equal(of("running", "running"), "run");
+  assert.equal(of("cancelled", "waiting"), "halt");
 });

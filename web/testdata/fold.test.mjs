@@ -346,7 +346,8 @@ test("an answer closes the question of its own call, and another of the same tur
     const s = fold([e.start("alex", "hi"), e.said("hi"), ...[3, 4].map((step) => e.called(step, "save_output", { file_path: "a" })), ...[3, 4].map((step) => e.asked(step, "save_output", { file_path: "a" })), e.finished("", "input_requested")]);
     assert.equal(s.questions.length, 2);
     s.take({ ...e.answered(first, "yes"), body: { text: "yes", call_id: "c", answer: { approved: true } } });
-    assert.deepEqual(s.questions.map((q) => q.step), [String(second)]);
+    assert.deepEqual(s.questions.map((q) => q.at), [String(second)]);
+    assert.deepEqual(s.items.filter((i) => i.step), []); // which is that of a plan
     assert.deepEqual(s.items.filter((i) => i.type === "tool").map((i) => i.state), first === 3 ? ["answered", "waiting"] : ["waiting", "answered"]);
   }
 });
