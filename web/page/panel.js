@@ -60,6 +60,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const [full, setFull] = useState(false);
   const place = `edited.${app.me.name}.${file.session ?? ""}.${file.path}`;
   const [editing, setEdited] = useState(kept(place)); // { text, base }: base is the version that it changes
+  useEffect(() => setEdited(kept(place)), [place]); // who this is may be known a moment later
   const setEditing = (now) => (setEdited(now), keep(place, now));
   const [seeking, setSeeking] = useState(false);
   const old = version > 0 && versions.length > 0 && version !== latest;
