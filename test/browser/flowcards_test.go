@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -68,8 +69,8 @@ func TestATeamAtItsLimitSaysSo(t *testing.T) {
 	b.holds("/Could not hand over to writer, \\d+ times/.test(find('.turn .acts', 'Could not').innerText)")
 }
 
-// An answer that is refused is not lost without a word.
-func TestAnAnswerThatAFlowRefusesIsSaid(t *testing.T) {
+// An answer is taken while another agent of the flow is at work: its own goes on after that.
+func TestAnAnswerIsTakenWhileAnotherIsAtWork(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	call := reply{tool: "write_file", arguments: map[string]any{"content": "By the writer.", "file_path": "{session-folder}/writer.md"}}
@@ -81,9 +82,29 @@ func TestAnAnswerThatAFlowRefusesIsSaid(t *testing.T) {
 	b.looksAt(session, "flow")
 	b.sees(".graph "+approval, "writer.md")
 	b.click(".graph "+approval+" button", "Allow once")
-	const busy = "Your answer was not taken. Somebody is still at work here"
-	b.toasted(busy)
-	b.sees(".graph "+approval+" .not-taken", busy) // for as long as the card is there
+	b.lacks(".graph "+approval, "")
+	b.sees(".node[data-state=next]", "writer")
+	b.sees(".node[data-state=next]", "answered, goes on after the others")
+	b.looksAt(session, "")
+	b.sees(".turn", "You allowed writer to save writer.md")
+	b.lacks(".acts", "Saved")
+}
+
+// An answer that cannot be sent is not taken, which is said at its card.
+func TestAnAnswerThatDoesNotArriveIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Save it", []reply{{tool: "write_file", arguments: map[string]any{"content": "x", "file_path": "{session-folder}/guarded.md"}}}})
+	k := serveKillable(t, m)
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	value[any](b, "void (location.hash = '#/s/' + %s)", k.begins(t, "clerk", "Save it"))
+	b.sees(approval, "guarded.md")
+	k.end(os.Kill)
+	b.click(approval+" button", "Allow once")
+	const lost = "Your answer was not taken. Troupe cannot be reached."
+	b.toasted(lost)
+	b.sees(approval+" .not-taken", lost)
 }
 
 // Cards leave room for the drawing that they are about, and scroll where they do not fit.

@@ -25,12 +25,11 @@ const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
 // actsOn returns what can be done in a session. instead of a draft is the message that
 // it replaces: then the session is forked before that.
 function actsOn(id, here, { agentID, setDraft, setQueue }) {
-  const trying = async (what, refused = ({ message }) => toast(message)) => {
+  const trying = async (what, refused = ({ code, message }) => toast(code === "offline" ? message + " What you typed is kept." : message)) => {
     try {
       return await what();
     } catch (problem) {
-      if (problem.code === "offline") toast("Troupe cannot be reached. What you typed is kept.");
-      else if (problem.status !== 401) refused(problem);
+      if (problem.status !== 401) refused(problem);
     }
   };
   const sent = (files) => files.map(({ name, mime, data }) => ({ name, mime, data }));
