@@ -57,6 +57,16 @@ func (f *feed) publish(events []Event) error {
 	return f.append(events)
 }
 
+// publishOwned is publish, unless nobody has the session for writing here.
+func (f *feed) publishOwned(events []Event) (published bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.epoch == 0 {
+		return false, nil
+	}
+	return true, f.append(events)
+}
+
 // publishAfter is publish, unless the event numbered last is not the last one any more.
 func (f *feed) publishAfter(last int64, events []Event) (published bool, err error) {
 	f.mu.Lock()

@@ -87,8 +87,8 @@ func (x *execution) heed() {
 			case request.Cancel:
 				x.cancel(ErrCancelled)
 			case request.Title != "":
-				// A failure ends the run, which reports it.
-				_ = x.feed.publish([]Event{renamed(x.feed.session, request.Title)})
+				// A failure ends the run, which reports it. Who asked asks again where it has ended.
+				_, _ = x.feed.publishOwned([]Event{renamed(x.feed.session, request.Title)})
 			default:
 				until = time.Now().Add(showTime)
 				if ticks == nil {

@@ -343,3 +343,54 @@ func TestASessionThatLosesItsOwnerWhileItIsDeletedStays(t *testing.T) {
 		}
 	}
 }
+
+// slowToLeave is a store whose leases are given up only when the test says so.
+type slowToLeave struct {
+	troupe.Store
+	leaving chan struct{}
+	leave   chan struct{}
+}
+
+type slowLease struct {
+	troupe.Lease
+	of *slowToLeave
+}
+
+func (s *slowToLeave) Acquire(ctx context.Context, session string) (troupe.Lease, error) {
+	lease, err := s.Store.Acquire(ctx, session)
+	return slowLease{lease, s}, err
+}
+
+func (l slowLease) Release(ctx context.Context) error {
+	select {
+	case l.of.leaving <- struct{}{}:
+		<-l.of.leave
+	case <-l.of.leave:
+	}
+	return l.Lease.Release(ctx)
+}
+
+// A session whose run is just giving it up is renamed, and can be gone on with.
+func TestASessionIsRenamedWhileItsRunEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowToLeave{troupe.NewMemoryStore(), make(chan struct{}), make(chan struct{})}
+		engine := newEngine(t, troupe.Config{Store: store})
+		agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "done"} }))
+		run, err := engine.Start(t.Context(), agent, troupe.Input{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-store.leaving
+		renamed := make(chan error, 1)
+		go func() { renamed <- engine.Rename(t.Context(), run.Session, "Another") }()
+		synctest.Wait()
+		close(store.leave)
+		if err := <-renamed; err != nil {
+			t.Error(err)
+		}
+		_, end, err := gather(engine.Run(t.Context(), agent, troupe.Input{Session: run.Session, Text: "and now"}))
+		if err != nil || end.Output.Summary != "done" {
+			t.Errorf("after that: %+v, %v", end, err)
+		}
+	})
+}

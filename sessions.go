@@ -79,7 +79,15 @@ func (e *Engine) Rename(ctx context.Context, session, title string) error {
 			if !errors.Is(err, ErrBusy) {
 				return err
 			}
-			return e.renameRunning(ctx, event)
+			if isDone, err := e.renameRunning(ctx, event); isDone || err != nil {
+				return err
+			}
+			select { // it has just ended
+			case <-time.After(askPause):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			continue
 		}
 		renamed := false
 		err = e.askOwner(ctx, session, SessionRequest{Title: wanted}, func(info SessionInfo) bool {
@@ -92,14 +100,15 @@ func (e *Engine) Rename(ctx context.Context, session, title string) error {
 	}
 }
 
-// renameRunning renames a session that has a run of this engine's under way.
-func (e *Engine) renameRunning(ctx context.Context, event Event) error {
+// renameRunning renames a session that has a run of this engine's under way. It reports false
+// where that run has ended.
+func (e *Engine) renameRunning(ctx context.Context, event Event) (isDone bool, err error) {
 	s, err := e.open(ctx, event.Session)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer e.leave(s)
-	return s.feed.publish([]Event{event})
+	return s.feed.publishOwned([]Event{event})
 }
 
 // renamed is the event that gives a session a title.
