@@ -82,7 +82,7 @@ func counting(opened *project.Project) func(context.Context) error {
 			}
 			_ = count(ctx, opened, func(log store.Log) error {
 				if n%recount > 0 {
-					return countFirst(ctx, log, opened.DataDir(), math.MaxInt)
+					return countFirst(ctx, log, opened.DataDir(), math.MaxInt64)
 				}
 				_, err := foldKept(ctx, log, opened.DataDir())
 				return err
@@ -122,38 +122,19 @@ func countFirst(ctx context.Context, log store.Log, dir string, most int64) erro
 	if err != nil {
 		return err
 	}
-	n, err := log.Count(ctx, after, upto)
-	if err == nil && n > most {
-		upto, err = endOf(ctx, log, after, upto, most)
-	}
-	if err != nil || n < worthKeeping {
+	if n, err := log.Count(ctx, after, upto); err != nil || n < worthKeeping {
 		return err
 	}
 	kept := readFolded(file)
 	if kept.Upto != after {
 		return nil
 	}
-	counted, err := foldAll(ctx, log, kept.Metrics, after, upto)
+	counted, end, err := foldFirst(ctx, log, kept.Metrics, after, upto, most)
 	if err != nil {
 		return err
 	}
-	kept.Upto, kept.Events = upto, kept.Events+counted
+	kept.Upto, kept.Events = end, kept.Events+counted
 	return keepFolded(dir, kept)
-}
-
-// endOf is the number with which so many events end, or a few more.
-func endOf(ctx context.Context, log store.Log, after, upto, n int64) (int64, error) {
-	for page, err := range log.Scan(ctx, after, upto) {
-		if err != nil {
-			return 0, err
-		}
-		n -= int64(page.Len())
-		end := page.Upto
-		if page.Release(); n <= 0 {
-			return end, nil
-		}
-	}
-	return upto, nil
 }
 
 // readUpto is up to where was counted, which is said at the beginning of what may be a large

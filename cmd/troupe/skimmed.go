@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 
@@ -54,9 +55,16 @@ func (p *skimmedPage) release() {
 }
 
 // foldAll counts what a log has after one number and up to another, and returns how many
-// events these are. Pages are read from the store one after another, skimmed by as many
-// as there are processors, and counted in their order.
+// events these are.
 func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after, upto int64) (n int64, err error) {
+	n, _, err = foldFirst(ctx, log, metrics, after, upto, math.MaxInt64)
+	return n, err
+}
+
+// foldFirst counts of that the first so many events, or a few more, and returns the number of
+// the last one, too. Pages are read from the store one after another, skimmed by as many as
+// there are processors, and counted in their order.
+func foldFirst(ctx context.Context, log store.Log, metrics *observe.Metrics, after, upto, most int64) (n, end int64, err error) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	reading, stop := context.WithCancel(ctx)
@@ -88,20 +96,22 @@ func foldAll(ctx context.Context, log store.Log, metrics *observe.Metrics, after
 	})
 	own, err := log.Forks(reading, after, upto) // from which event on a fork's log is its own
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for page := range inOrder {
 		<-page.done
 		if page.err != nil {
-			return 0, page.err
+			return 0, 0, page.err
 		}
 		for i := range page.events {
 			if e := &page.events[i]; e.Seq >= own[e.Session] {
 				metrics.Note(e)
 			}
 		}
-		n += int64(page.Len())
-		page.release()
+		n, end = n+int64(page.Len()), page.Upto
+		if page.release(); n >= most {
+			return n, end, nil
+		}
 	}
-	return n, ctx.Err()
+	return n, upto, ctx.Err()
 }
