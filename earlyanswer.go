@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
 )
@@ -104,17 +105,25 @@ func (e *Engine) answerUnderWay(ctx context.Context, session string, input *Inpu
 	defer r.unfollow()
 	log, news := &growingLog{}, r.signal
 	for {
+		at := x.loopAt()
 		h, err := x.takeAnswer(ctx, log, input)
-		switch {
-		case err != errLeaving && err != errNotBegun:
+		switch err {
+		default:
 			return h, err
-		case x.inLoop(): // which may be where this is called from
-			return nil, fmt.Errorf("session %s: %w", session, ErrBusy)
-		case err == errLeaving:
+		case errLeaving:
 			news = nil // it takes no more
+		case errNotBegun:
+		}
+		var late <-chan time.Time
+		if at != 0 {
+			late = time.After(moment)
 		}
 		select {
 		case <-news:
+		case <-late:
+			if x.loopAt() == at { // this may be called from there
+				return nil, fmt.Errorf("session %s: %w", session, ErrBusy)
+			}
 		case <-x.done:
 			return nil, errLeaving
 		case <-ctx.Done():
@@ -142,7 +151,7 @@ func (x *execution) takeAnswer(ctx context.Context, log *growingLog, input *Inpu
 		if err != nil {
 			return nil, err
 		}
-		answer := answerTo(asked, &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey})
+		answer := answerTo(asked, input.said())
 		if answer == nil {
 			return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrBusy)
 		}
@@ -166,6 +175,7 @@ type growingLog struct {
 
 // readOn reads what has come to the log.
 func (l *growingLog) readOn(ctx context.Context, f *feed) error {
+	talks := newConversations() // which nobody goes on with
 	for e, err := range f.store.Events(ctx, f.session, l.seq) {
 		if err != nil {
 			return err
@@ -173,7 +183,7 @@ func (l *growingLog) readOn(ctx context.Context, f *feed) error {
 		if started, ok := e.Body.(*RunStarted); ok && e.Seq == 1 {
 			l.owner = started.User
 		}
-		l.add(&e, newConversations())
+		l.add(&e, talks)
 		if l.seq = e.Seq; journal.Belongs(e.Run, l.start.Run) {
 			l.belongs = e.Seq
 		}
@@ -199,7 +209,7 @@ func (p *past) asksUnderWay(id string, atWork bool) (*Event, error) {
 	log := newJournal(p.events)
 	asked := openQuestion(log, id)
 	if asked == nil {
-		return nil, fmt.Errorf("session %s: question %q: %w", p.start.Session, id, ErrNoQuestion)
+		return nil, notAsked(p.start.Session, id)
 	}
 	at := journal.Path(asked.Step)
 	if _, isAsking := log.Asking(asked.Run); !isAsking && !at.IsBranch() {
@@ -207,7 +217,7 @@ func (p *past) asksUnderWay(id string, atWork bool) (*Event, error) {
 	}
 	for run, nested := asked.Run, true; nested; {
 		if end, ok := log.End(run); log.Passed(run, at) || ok && !isQuestion(end.Body) {
-			return nil, fmt.Errorf("session %s: question %q: %w", p.start.Session, id, ErrNoQuestion)
+			return nil, notAsked(p.start.Session, id)
 		}
 		run, at, nested = journal.Outer(run)
 		// A call that is being made is about to pass on what it was asked before.
@@ -227,13 +237,12 @@ func (x *execution) answerLeft(past *past, question string, said *UserSaid) erro
 	}
 	answer := answerTo(asked, said)
 	if answer == nil {
-		return fmt.Errorf("session %s: question %q: %w", x.feed.session, question, ErrNoQuestion)
+		return notAsked(x.feed.session, question)
 	}
 	if err := x.resume(past); err != nil {
 		return err
 	}
-	addTo(x.journal, answer)
-	x.run.noted = append(x.run.noted, *answer)
+	x.noteAnswer(answer)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"testing"
 
@@ -279,6 +280,87 @@ func TestAQuestionThatTheRunHasGonePastIsNotAnswered(t *testing.T) {
 	close(goOn)
 	if out, err := run.Wait(t.Context()); err != nil || out.Text != "slowly" || w.total()["wipe(8)"] != 0 {
 		t.Errorf("it ended with %q, %v, done %v", out.Text, err, w.total())
+	}
+}
+
+// A heldStep waits for the test before it does anything.
+type heldStep struct {
+	troupe.Step
+	before func()
+}
+
+func (h *heldStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+	h.before()
+	return h.Step.Do(ctx, run, in)
+}
+
+// A lateStore tells what it has read when the test lets it.
+type lateStore struct {
+	troupe.Store
+	read func()
+}
+
+func (s *lateStore) Events(ctx context.Context, session string, after int64) iter.Seq2[troupe.Event, error] {
+	var log []troupe.Event
+	for e, err := range s.Store.Events(ctx, session, after) {
+		if err != nil {
+			return func(yield func(troupe.Event, error) bool) { yield(troupe.Event{}, err) }
+		}
+		log = append(log, e)
+	}
+	s.read()
+	return func(yield func(troupe.Event, error) bool) {
+		for _, e := range log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Where a run begins between an answer's look at the log and its look at the run, it is not
+// taken for one that cannot take it.
+func TestAQuestionIsAnsweredAsTheRunBegins(t *testing.T) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}, 1), make(chan struct{})
+	close(goOn)
+	step := &heldStep{twoThatAsk(t, w, reached, goOn)["steps"], func() {}}
+	store := &lateStore{troupe.NewMemoryStore(), func() {}}
+	engine := newEngine(t, troupe.Config{Store: store})
+	events, _ := mustAnswer(t, engine, step, "go")
+	session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
+
+	begun, read, inLoop, answered := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var once, hold sync.Once
+	step.before = func() {
+		once.Do(func() {
+			store.read = func() { // by whoever answers next
+				hold.Do(func() { close(read); <-inLoop })
+			}
+			close(begun)
+			<-read
+		})
+	}
+	ended := make(chan string, 1)
+	go func() {
+		var enter sync.Once
+		end := ""
+		for e, err := range engine.Run(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"}) {
+			enter.Do(func() { close(inLoop); <-answered })
+			if b, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
+				end = b.Stop
+			} else if err != nil {
+				end = err.Error()
+			}
+		}
+		ended <- end
+	}()
+	<-begun
+	if _, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes"}); err != nil {
+		t.Errorf("the second answer: %v", err)
+	}
+	close(answered)
+	if end := <-ended; end != "answered" || w.total()["wipe(7)"] != 1 || w.total()["wipe(8)"] != 1 {
+		t.Errorf("it ended with %q, done %v", end, w.total())
 	}
 }
 

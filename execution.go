@@ -89,7 +89,19 @@ func newExecution(e *Engine, s *session, step Step) *execution {
 }
 
 // inLoop says whether the run waits for the loop that ranges over it.
-func (x *execution) inLoop() bool { return x.work != nil && x.reader.inLoop.Load() }
+func (x *execution) inLoop() bool { return x.loopAt() != 0 }
+
+// loopAt is which time it is that the run waits for the loop that ranges over it, 0 if it does
+// not wait.
+func (x *execution) loopAt() int64 {
+	if x.work == nil {
+		return 0
+	}
+	if n := x.reader.loop.Load(); n%2 == 1 {
+		return n
+	}
+	return 0
+}
 
 // A leftTool did not end when its time was up.
 type leftTool struct {
@@ -204,18 +216,22 @@ func (x *execution) join(ctx context.Context, input Input) (*Handle, error) {
 	}
 	x.before = x.session.outputs
 	x.session.talks.begin()
-	said := &UserSaid{Text: input.Text, Parts: input.Parts, Answer: input.Answer, Hidden: input.Hidden, IdempotencyKey: input.IdempotencyKey}
 	switch {
 	case past.open() && input.Question != "":
-		return nil, x.answerLeft(past, input.Question, said)
+		return nil, x.answerLeft(past, input.Question, input.said())
 	case past.open() && input.Answer == nil:
 		return nil, x.session.abandon(past)
 	case past.waits && past.start.Agent == x.step.Name():
-		return nil, x.answer(past, input.Question, said)
+		return nil, x.answer(past, input.Question, input.said())
 	case input.Answer != nil || input.Question != "":
 		return nil, fmt.Errorf("session %s: %w", x.feed.session, ErrNoQuestion)
 	}
 	return nil, nil
+}
+
+// said is the input as an answer to what was asked.
+func (i *Input) said() *UserSaid {
+	return &UserSaid{Text: i.Text, Parts: i.Parts, Answer: i.Answer, Hidden: i.Hidden, IdempotencyKey: i.IdempotencyKey}
 }
 
 // words is how a decision reads.
@@ -290,10 +306,8 @@ func (e *Engine) enlist(ctx context.Context, step Step, id string) (*execution, 
 		if owned, ok := errors.AsType[*Owner](err); !ok || time.Since(owned.Since) > moment {
 			return nil, err
 		}
-		select {
-		case <-time.After(askPause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := pause(ctx, askPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -216,10 +216,18 @@ func (e *Engine) askOwner(ctx context.Context, session string, request SessionRe
 		if info.Owner != first || info.Owner == (Owner{}) || done(info) {
 			return nil
 		}
-		select {
-		case <-time.After(askPause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := pause(ctx, askPause); err != nil {
+			return err
 		}
+	}
+}
+
+// pause waits, unless ctx is done before: then it fails with why.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -22,11 +22,11 @@ type reader struct {
 
 	// yield, where set, is the loop of whoever ranges over the run: it is called in
 	// the run's own goroutine. leave is called when the loop ends.
-	yield  func(Event, error) bool
-	leave  func()
-	inLoop atomic.Bool // the loop's body is at work
-	left   bool
-	crash  *loopCrash
+	yield func(Event, error) bool
+	leave func()
+	loop  atomic.Int64 // how often the loop's body has been entered and left
+	left  bool
+	crash *loopCrash
 }
 
 // A loopCrash is a panic in the loop that ranges over a run.
@@ -38,9 +38,9 @@ func (r *reader) show() {
 		return
 	}
 	returned := false
-	r.inLoop.Store(true)
+	r.loop.Add(1)
 	defer func() {
-		r.inLoop.Store(false)
+		r.loop.Add(1)
 		if returned {
 			return
 		}

@@ -18,7 +18,7 @@ import (
 func (x *execution) answer(past *past, question string, said *UserSaid) error {
 	asked := past.question(question)
 	if asked == nil && question != "" {
-		return fmt.Errorf("session %s: question %q: %w", x.feed.session, question, ErrNoQuestion)
+		return notAsked(x.feed.session, question)
 	}
 	answer := answerTo(asked, said)
 	if answer == nil {
@@ -27,9 +27,19 @@ func (x *execution) answer(past *past, question string, said *UserSaid) error {
 	if err := x.goOver(past); err != nil {
 		return err
 	}
+	x.noteAnswer(answer)
+	return nil
+}
+
+// noteAnswer has the pass that is about to begin find an answer.
+func (x *execution) noteAnswer(answer *Event) {
 	addTo(x.journal, answer)
 	x.run.noted = append(x.run.noted, *answer)
-	return nil
+}
+
+// notAsked says that a question does not wait for an answer.
+func notAsked(session, question string) error {
+	return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)
 }
 
 // answerTo returns what the user says as an answer to a question: nil where there is none, or it

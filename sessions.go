@@ -82,10 +82,8 @@ func (e *Engine) Rename(ctx context.Context, session, title string) error {
 			if isDone, err := e.renameRunning(ctx, event); isDone || err != nil {
 				return err
 			}
-			select { // it has just ended
-			case <-time.After(askPause):
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			if err := pause(ctx, askPause); err != nil { // it has just ended
+				return err
 			}
 			continue
 		}
@@ -155,7 +153,7 @@ func (e *Engine) Answer(ctx context.Context, session, question string, answer An
 	}
 	event := answerTo(asked, &UserSaid{Text: answer.words(), Answer: &answer})
 	if event == nil {
-		return fmt.Errorf("session %s: question %q: %w", session, question, ErrNoQuestion)
+		return notAsked(session, question)
 	}
 	return x.feed.publish([]Event{*event})
 }
