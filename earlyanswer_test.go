@@ -428,3 +428,31 @@ func TestAQuestionThatIsLeftIsAnswered(t *testing.T) {
 		t.Errorf("it went on to %+v, %v, done %v", end, err, w.total())
 	}
 }
+
+// Two questions are decided one after the other, and the run is resumed then.
+func TestTwoQuestionsAreDecidedBeforeTheRunGoesOn(t *testing.T) {
+	for name := range twoThatAsk(t, &world{}, nil, nil) {
+		t.Run(name, func(t *testing.T) {
+			w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}, 1), make(chan struct{})
+			close(goOn)
+			step := twoThatAsk(t, w, reached, goOn)[name]
+			engine := newEngine(t, troupe.Config{})
+			events, _ := mustAnswer(t, engine, step, "go")
+			session := events[0].Session
+			for _, n := range []int{8, 7} {
+				if err := engine.Answer(t.Context(), session, questionAbout(events, n), troupe.Answer{Approved: true}); err != nil {
+					t.Fatalf("about %d: %v", n, err)
+				}
+			}
+			for _, n := range []int{7, 8} {
+				if err := engine.Answer(t.Context(), session, questionAbout(events, n), troupe.Answer{Denied: true}); !errors.Is(err, troupe.ErrNoQuestion) {
+					t.Errorf("decided again about %d: %v", n, err)
+				}
+			}
+			_, end, err := gather(engine.Resume(t.Context(), step, session))
+			if err != nil || end.Stop != "answered" || w.total()["wipe(7)"] != 1 || w.total()["wipe(8)"] != 1 {
+				t.Errorf("it ended with %+v, %v, done %v", end, err, w.total())
+			}
+		})
+	}
+}
