@@ -65,20 +65,26 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
-// read makes a value for the server of what was written.
+// What was refused, and left so, gives way to what holds once the reason is gone or somebody
+// has set another value. read makes a value for the server of what was written.
 function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useRefusal(); // { value, why, code }
-  const seen = useRef(setting?.value ?? ""), now = useRef("");
+  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null);
   now.current = setting?.value ?? "";
   const isWritten = () => value.trim() !== asWritten(seen.current);
-  const take = () => (setValue(asWritten(now.current)), (seen.current = now.current));
+  const take = () => (setValue(asWritten(now.current)), setRefused(null), (seen.current = now.current));
+  const isWrong = refused?.value === value, isLeft = () => isWrong && document.activeElement !== field.current;
   useEffect(() => {
-    if (!isWritten()) take();
+    if (!isWritten() || isLeft()) take();
   }, [setting?.value]);
+  useEffect(() => {
+    if (!app.me.mistake && refused?.code === "mistake" && isLeft()) take();
+  }, [app.me.mistake]);
   if (!setting) return null;
   const done = async () => {
-    if (!isWritten() || (refused?.value === value && refused.code !== "mistake")) return;
+    if (isWrong && now.current !== seen.current) return take();
+    if (!isWritten() || (isWrong && refused.code !== "mistake")) return;
     const { value: sent, wrong } = read(value);
     if (wrong) return setRefused({ value, why: wrong });
     const was = seen.current;
@@ -92,8 +98,8 @@ function SettingRow({ setting, title, text, save, unit = "", read = unit ? amoun
     }
     setRefused(trouble && trouble.code !== "stale" ? { value, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
   };
-  const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
+  const reason = setting.key.replace(/\W/g, "-") + "-wrong";
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input ref=${field} type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
