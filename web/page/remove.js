@@ -26,11 +26,12 @@ function Removal({ name, obstacle, meaning, keeps = "Keep it", remove, done, clo
     setBusy(true);
     remove().then(done, (trouble) => (trouble.code === "stale" ? (toast(trouble.message), close()) : (setWrong(trouble.message), setBusy(false))));
   };
+  const keep = () => dialog.current.close(); // whoever had the focus before has it again
   const title = obstacle ? `${name} cannot be removed now` : `Remove ${name}?`;
   return html`<dialog class="ask-dialog removal" ref=${dialog} aria-label=${title} onClose=${close} onClick=${(e) => e.target.closest("a") && close()}><h2>${title}</h2>
     ${obstacle ?? html`<ul>${meaning.filter(Boolean).map((text, i) => html`<li key=${i}>${text}</li>`)}</ul>`}
     ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
-    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${close}>Close</button>` : html`<button type="button" onClick=${close}>${keeps}</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
+    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${keep}>Close</button>` : html`<button type="button" onClick=${keep}>${keeps}</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
 }
 
 const InUse = ({ list, text }) => html`<p>${text}</p><ul>${list.map((key) => html`<li key=${key}>${usedWords(key)}</li>`)}</ul>`;
