@@ -10,7 +10,7 @@ import { agentOf, app, can, dismiss, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost, day, hour, nameOf, size } from "./format.js";
+import { count, cost, day, hour, money, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
 import { RemovePerson, RemoveProvider, RemoveToolServer } from "./remove.js";
@@ -347,8 +347,8 @@ const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", 
 function monthWords({ month, budget, until, days }) {
   const spent = cost(month) || "$0";
   if (!budget) return `${spent} spent so far. With a budget, nothing more begins once it is spent.`;
-  if (month >= budget) return `${spent} of $${count(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
-  return `${spent} of $${count(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
+  if (month >= budget) return `${spent} of ${money(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
+  return `${spent} of ${money(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
 }
 
 // Month is what everything may cost in a month, with what was spent of it.

@@ -1,7 +1,8 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
-import { count, nameOf, size } from "./format.js";
+import { money, nameOf, size } from "./format.js";
+import { address, go } from "./route.js";
 import { agentOf, app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
@@ -47,19 +48,18 @@ export function advised(text) {
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
 const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
-const dollars = (n) => (Number.isInteger(n) ? count(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
 
 // limitTitle names a limit, and how much it is where the run said so.
 const limitTitle = (what) => ({ limit }) => {
   const [number, unit, time] = limitOf(limit);
-  return `The limit of ${unit === "US dollars" ? `$${count(number)}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
+  return `The limit of ${unit === "US dollars" ? money(Number(number)) : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
 };
 const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
 
 // further offers to go on as far again, and to leave it.
 const further = (acts, { limit }) => {
   const [number, unit] = limitOf(limit);
-  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
+  const to = unit === "US dollars" ? ` to ${money(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
 };
