@@ -1,6 +1,7 @@
 // Asking before something goes out of the configuration, with what that means.
 
 import { operate } from "./operate.js";
+import { address } from "./route.js";
 import { agentOf, app, can, toast } from "./state.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
@@ -9,7 +10,7 @@ import { html, useEffect, useRef, useState } from "./view.js";
 function usedWords(key) {
   const [, id, what] = /^agents\.(.+)\.(model|tools)$/.exec(key) ?? [];
   if (key === "model") return html`<a class="link" href="#/settings/models">the usual model</a>`;
-  if (what === "model" && id !== "*") return html`<a class="link" href="#/settings/agents">the model of ${agentOf(id).name}</a>`;
+  if (what === "model" && id !== "*") return html`<a class="link" href=${address(["settings", "agents", id])}>the model of ${agentOf(id).name}</a>`;
   if (what === "tools" && id !== "*") return html`the tools of ${agentOf(id).name} (<code>${key}</code> in <code>troupe.yaml</code>)`;
   if (key === "--model") return html`<code>--model</code> on the command line`;
   if (key === "TROUPE_MODEL") return html`the variable <code>TROUPE_MODEL</code>`;

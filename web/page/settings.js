@@ -13,6 +13,7 @@ import { kept, keep } from "./kept.js";
 import { count, cost, day, hour, money, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
+import { useRoute } from "./route.js";
 import { RemovePerson, RemoveProvider, RemoveToolServer } from "./remove.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
@@ -265,7 +266,13 @@ function Told({ agent }) {
 function AgentSettings() {
   const { settings, save } = useSettings();
   const [told, setTold] = useState("");
-  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+  const { view: meant } = useRoute(); // an agent whose model is to be chosen
+  const row = useRef(null);
+  useEffect(() => {
+    row.current?.scrollIntoView({ block: "center" });
+    (row.current?.querySelector("select:enabled") ?? row.current)?.focus({ preventScroll: true });
+  }, [meant, !settings, !app.models.length]);
+  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} ref=${a.id === meant ? row : undefined} tabindex=${a.id === meant ? -1 : undefined} aria-current=${a.id === meant || undefined} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} ${a.tools.length === 1 ? "tool" : "tools"}` : ""].filter(Boolean).join(" · ")}</p></div></div>
     <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} disabled=${!!find(settings, `agents.${a.id}.model`)?.locked} title=${find(settings, `agents.${a.id}.model`)?.locked} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
     ${told === a.id && html`<${Told} agent=${a} />`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
