@@ -69,3 +69,23 @@ func TestAnOpenListOfFilesShowsWhatOthersSave(t *testing.T) {
 	h.must(t, "PUT", "/api/documents", map[string]any{"path": "planning/brief.md", "content": "# Bicycles\n"})
 	b.sees(".library tr", "Bicycles")
 }
+
+// Of several tabs, each is told by its title what it shows.
+func TestATabIsTitledByWhatItShows(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	b.holds("document.title === 'Troupe'")
+	for place, title := range map[string]string{"#/files": "Files", "#/settings/look": "Settings", "#/settings/about": "Settings", "#/flows": "Flows", "#/activity": "Activity"} {
+		b.at(place)
+		b.holds("document.title === %s", title+" — Troupe")
+	}
+	session := h.begins(t, "clerk", "Herds")
+	m.answers(t, "Many.")
+	b.looksAt(session, "run")
+	b.holds("document.title === 'Run — Herds — Troupe'")
+	b.looksAt(session, "")
+	b.holds("document.title === 'Herds — Troupe'")
+}
