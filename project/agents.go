@@ -117,8 +117,26 @@ func synonyms(c *bundle.Command) []string {
 func (p *Project) plainInfo(id string) server.Agent {
 	return server.Agent{
 		ID: id, Name: id, Description: p.config.Agents[id].Description, EntryPoint: true,
-		Format: "config", Path: config.Name, Commands: []server.Command{},
+		Format: "config", Path: config.Name, Commands: []server.Command{}, Tools: (&stage{project: p}).plainTools(id),
 	}
+}
+
+// plainTools names the tools of such an agent. A pattern stays as it was written where tool servers
+// alone know what fits it.
+func (s *stage) plainTools(id string) (names []string) {
+	known := slices.Sorted(maps.Keys(s.ready(id)))
+	for _, pattern := range s.wanted(id) {
+		meant := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !fits(pattern, name) })
+		if len(meant) == 0 && s.isAbsent(pattern) {
+			meant = []string{pattern}
+		}
+		for _, name := range meant {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // Flows lists the flows of troupe.yaml by name, then the teams of the bundles.

@@ -43,3 +43,15 @@ func TestAnAgentIsListedWithASentence(t *testing.T) {
 		}
 	}
 }
+
+// An agent of troupe.yaml is listed with its tools, as one of a bundle is: those that are meant, by
+// their names.
+func TestAnAgentOfTheConfigurationIsListedWithItsTools(t *testing.T) {
+	dir := write(t, "agents:\n  writer: {instructions: Write., tools: [calculator, \"*_file\", read_file, \"calendar__*\"], commands: [go test]}\n  poet: {instructions: Rhyme.}\nmcp: {calendar: {url: \"http://127.0.0.1:1/mcp\"}}\n")
+	want := map[string]string{"writer": "calculator edit_file read_file write_file calendar__* run_command", "poet": ""}
+	for _, a := range open(t, dir, project.Options{}).Agents() {
+		if got := strings.Join(a.Tools, " "); got != want[a.ID] {
+			t.Errorf("%s has %q, not %q", a.ID, got, want[a.ID])
+		}
+	}
+}

@@ -110,7 +110,7 @@ func TestWhoeverFollowsAServerThatWasReplacedIsTold(t *testing.T) {
 	default:
 		t.Error("whoever follows the draft at the first server waits for ever")
 	}
-	ear, deaf := before.hub.listen()
+	ear, deaf := before.hub.listen("")
 	defer deaf()
 	after.hub.changed("a")
 	if heard, _ := ear.take(); len(heard) != 1 || heard[0] != "a" {

@@ -227,7 +227,24 @@ func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
 	if in.Version != 0 && in.Version != versions[0].Number {
 		return Version{}, errEdited(in.Version, versions[0].Number)
 	}
-	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, []byte(in.Content))
+	return s.writeDocument(c, in.Path, []byte(in.Content))
+}
+
+// writeDocument adds a version of a document by hand, and tells whoever sees it.
+func (s *Server) writeDocument(c *call, name string, content []byte) (Version, error) {
+	made, err := s.config.Documents.Write(c.r.Context(), c.user, name, content)
+	if err == nil {
+		s.hub.saved(s.documentsOf(c.user))
+	}
+	return made, err
+}
+
+// documentsOf is whose documents somebody writes: where all people share them, nobody's.
+func (s *Server) documentsOf(user string) string {
+	if s.config.SharedDocuments {
+		return ""
+	}
+	return user
 }
 
 // An addedFile is a file that a person brings.
@@ -251,6 +268,7 @@ func (s *Server) addDocument(c *call, in addedFile) (addedDocument, error) {
 	if err != nil {
 		return addedDocument{}, told(http.StatusUnprocessableEntity, err)
 	}
+	s.hub.saved(s.documentsOf(c.user))
 	return addedDocument{name, version}, nil
 }
 
@@ -262,7 +280,7 @@ func (s *Server) restoreDocument(c *call, in restore) (Version, error) {
 	if err != nil {
 		return Version{}, errNoFile
 	}
-	return s.config.Documents.Write(c.r.Context(), c.user, in.Path, content)
+	return s.writeDocument(c, in.Path, content)
 }
 
 // A zipOrder names the files that an archive holds.

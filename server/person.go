@@ -78,15 +78,15 @@ type tiding struct {
 
 // An ear collects what has changed since its stream last looked.
 type ear struct {
+	user     string
 	mu       sync.Mutex
 	sessions map[string]bool
-	// isReconfigured says that the configuration has changed.
-	isReconfigured bool
-	woken          chan struct{}
+	more     change // what is told that is of no session
+	woken    chan struct{}
 }
 
-func (h *hub) listen() (*ear, func()) {
-	e := &ear{sessions: map[string]bool{}, woken: make(chan struct{}, 1)}
+func (h *hub) listen(user string) (*ear, func()) {
+	e := &ear{user: user, sessions: map[string]bool{}, woken: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ears == nil {
@@ -114,10 +114,23 @@ func (h *hub) changed(session string) {
 // reconfigured says that the configuration has changed.
 func (h *hub) reconfigured() {
 	for e := range h.all() {
-		e.note(func() { e.isReconfigured = true })
+		e.note(func() { e.more.Reconfigured = true })
 	}
 	if h.before != nil {
 		h.before.reconfigured()
+	}
+}
+
+// saved says that there is another version of a document of a user's, of all people's for nobody's
+// name.
+func (h *hub) saved(user string) {
+	for e := range h.all() {
+		if user == "" || e.user == "" || e.user == user {
+			e.note(func() { e.more.Documents = true })
+		}
+	}
+	if h.before != nil {
+		h.before.saved(user)
 	}
 }
 
@@ -142,13 +155,13 @@ func (e *ear) note(change func()) {
 }
 
 // take returns what the ear has collected, and forgets it.
-func (e *ear) take() (changed []string, isReconfigured bool) {
+func (e *ear) take() (sessions []string, more change) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changed, isReconfigured = slices.Sorted(maps.Keys(e.sessions)), e.isReconfigured
+	sessions, more = slices.Sorted(maps.Keys(e.sessions)), e.more
 	clear(e.sessions)
-	e.isReconfigured = false
-	return changed, isReconfigured
+	e.more = change{}
+	return sessions, more
 }
 
 const (
@@ -159,11 +172,13 @@ const (
 )
 
 // A change is what a person's stream tells: a session as lists show it now, or that it
-// is gone; or that the configuration has changed, and with it agents, models and settings.
+// is gone; or that the configuration has changed, and with it agents, models and settings; or
+// that a document of the project was saved.
 type change struct {
 	Session      *sessionView `json:"session,omitempty"`
 	Gone         string       `json:"gone,omitempty"`
 	Reconfigured bool         `json:"reconfigured,omitempty"`
+	Documents    bool         `json:"documents,omitempty"`
 }
 
 // followPerson tells of all sessions of a person how they stand, whenever that changes.
@@ -172,7 +187,7 @@ func (s *Server) followPerson(c *call) error { return s.stream(c, ready(s.standi
 // standings is what tells a person how all their sessions stand.
 func (s *Server) standings(c *call) feed {
 	return func(ctx context.Context, out *events) error {
-		e, deaf := s.hub.listen()
+		e, deaf := s.hub.listen(c.user)
 		defer deaf()
 		look := time.NewTicker(lookEvery)
 		defer look.Stop()
@@ -202,14 +217,14 @@ func (s *Server) standings(c *call) feed {
 			case <-e.woken:
 			}
 			pause(ctx, settle)
-			changed, isReconfigured := e.take()
+			changed, more := e.take()
 			for _, id := range changed {
 				if err := s.tell(c, out, id, told); err != nil {
 					return err
 				}
 			}
-			if isReconfigured {
-				if err := out.sendJSON(change{Reconfigured: true}); err != nil {
+			if more != (change{}) {
+				if err := out.sendJSON(more); err != nil {
 					return err
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // errRemoved is why the streams of somebody ended who may not come in any more.
@@ -30,8 +31,10 @@ func (s *Server) removePerson(c *call) (none, error) {
 	switch {
 	case s.config.RemovePerson == nil || s.config.Auth != nil:
 		return none{}, absent("way to remove people")
-	case name == c.user:
+	case name == c.user && slices.ContainsFunc(s.config.Operators, func(other string) bool { return s.mayRemove(c, other) }):
 		return none{}, refuse(http.StatusUnprocessableEntity, "nobody removes themselves: another operator can do it")
+	case name == c.user:
+		return none{}, refuse(http.StatusUnprocessableEntity, "nobody removes themselves, and there is no other operator who could do it")
 	case !isHere || s.isRemoved(name):
 		return none{}, refuseChange(fmt.Errorf("%w: %.64s may not come in any more. The list shows who may", ErrStale, name))
 	}

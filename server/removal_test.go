@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -71,4 +72,20 @@ func TestWhoIsRemovedIsOutAtOnce(t *testing.T) {
 	}
 	w.server.HandOver(next)
 	w.want(http.StatusUnauthorized, nil, "GET", "/api/me", nil, byLink)
+}
+
+// Who may not remove themselves is sent to another operator only where there is one.
+func TestWhoRemovesThemselvesIsToldWhoCan(t *testing.T) {
+	for why, operators := range map[string][]string{
+		"nobody removes themselves, and there is no other operator who could do it": {"ann", "eve"}, // who has no token
+		"nobody removes themselves: another operator can do it":                     {"ann", "bob"},
+	} {
+		w := open(t, clerk(t, echo()), withUsers, func(c *Config) {
+			c.Operators = operators
+			c.RemovePerson = func(context.Context, string) error { return nil }
+		})
+		if status, text := w.do("DELETE", "/api/people/ann", nil); status != http.StatusUnprocessableEntity || !strings.Contains(text, why) {
+			t.Errorf("of %q ann is told %d %s", operators, status, text)
+		}
+	}
 }

@@ -52,7 +52,7 @@ func routes() []route {
 		{"GET", "/api/openapi.json", "Describes the routes.", nil, false, false, send("application/json", (*Server).showOpenAPI)},
 
 		{"GET", "/api/me", "Says who asks and what they may do.", nil, false, false, reply(http.StatusOK, (*Server).showMe)},
-		{"GET", "/api/events", "Tells of all sessions of a person how they stand, whenever that changes.", nil, false, false, send("text/event-stream", (*Server).followPerson)},
+		{"GET", "/api/events", "Tells of all sessions of a person how they stand, whenever that changes: session, or gone with its id. It tells, too, when the configuration was changed (reconfigured), and when a document of the project was saved (documents).", nil, false, false, send("text/event-stream", (*Server).followPerson)},
 		{"GET", "/api/search", "Finds conversations, files and tasks.", []parameter{{"q", "the words"}}, false, false, reply(http.StatusOK, (*Server).search)},
 		{"GET", "/api/models", "Lists the models that a conversation may choose.", nil, false, false, reply(http.StatusOK, (*Server).listModelsOfSession)},
 		{"GET", "/api/agents", "Lists the agents.", nil, false, false, reply(http.StatusOK, (*Server).listAgents)},

@@ -272,4 +272,7 @@ func (s *Server) watched(e *troupe.Event) {
 		return
 	}
 	s.hub.changed(e.Session)
+	if saved, ok := e.Body.(*troupe.ArtifactSaved); ok && s.config.SharedDocuments && !strings.HasPrefix(saved.Path, "{"+workspace.SessionFolder+"}/") {
+		s.hub.saved("") // whoever has their own sees that the session has changed
+	}
 }

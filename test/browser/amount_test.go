@@ -33,6 +33,7 @@ func TestANumberIsSavedAsItWasTyped(t *testing.T) {
 	b.sees(".rows", "of $1,000 spent")
 	saves(month, "1,000,000", "1000000", "month_cost: 1000000")
 	saves(month, "1,000.50", "1000.5", "month_cost: 1000.5")
+	b.sees(".rows", "of $1,000.50 spent")
 	saves(month, "$1,000.5", "1000.5", "month_cost: 1000.5") // the same in other words
 	saves(month, "2,5", "2.5", "month_cost: 2.5")            // which nobody has changed meanwhile
 	saves(month, "0.125", "0.125", "month_cost: 0.125")

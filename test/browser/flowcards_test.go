@@ -27,6 +27,9 @@ func TestAFlowWhoseModelFailsLeadsToAnotherOne(t *testing.T) {
 	b.click(".node", "writer")
 	b.click(".panel .trouble button", "Use another model for writer")
 	b.sees(".set h2", "Agents")
+	b.sees(".rows [aria-current]", "writer")
+	b.hasFocus("select[aria-label='Model of writer']")
+	b.picture("agent-meant")
 	b.holds(`(() => {
 		const field = find("select[aria-label='Model of writer']");
 		field.value = "stub/stub-2";

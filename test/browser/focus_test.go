@@ -231,3 +231,57 @@ func TestWhatWasBegunByMouseHasNoRing(t *testing.T) {
 		t.Error("by key, the headline has no ring around it")
 	}
 }
+
+// Who closes the preview of a file is at its row again, and goes on from there.
+func TestAPreviewOfAFileGivesTheFocusBackToItsRow(t *testing.T) {
+	t.Parallel()
+	h := office(t, newModel(t), "")
+	for _, name := range []string{"brief.md", "notes.md", "plan.md"} {
+		h.post(t, "/api/documents", map[string]any{"name": name, "data": "IyBPbmU="})
+	}
+	b := open(t, h.link)
+	b.sees(".agent", "Ada")
+	b.at("#/files")
+	b.enter(".library tbody tr:nth-child(2)", "")
+	b.enter(".glance button", "Open")
+	b.sees(".panel .pick", "Version 1")
+	b.press(kb.Escape)
+	b.holds("find('.glance')?.closest('.panel') === document.activeElement?.closest('.panel')")
+	b.press(kb.Escape)
+	b.lacks(".panel", "")
+	b.hasFocus(".library tbody tr:nth-child(2)")
+}
+
+// Who decides to keep something is at the button again that asked.
+func TestWhatIsKeptGivesTheFocusBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	ann, _, _ := ofTwoOperators(t, m)
+	ann.sees(".agent", "clerk")
+	for place, button := range map[string]string{"#/settings/models": "Remove spare", "#/settings/people": "Remove bob"} {
+		ann.at(place)
+		ann.enter(".rows button", button)
+		ann.sees("dialog.removal", button+"?")
+		ann.enter("dialog.removal button", "Keep")
+		ann.lacks("dialog", "")
+		ann.hasFocus(".rows [aria-label='" + button + "']")
+	}
+
+	ann.at("#/")
+	ann.click(".agent header button", "clerk")
+	ann.say("First")
+	a := m.asked(t)
+	a.say("One")
+	ann.reads(answers, "One")
+	ann.write(composer, "Second")
+	ann.press(kb.Enter)
+	ann.enter(".queues button", "Edit the queued message")
+	ann.hasFocus(".queues input")
+	ann.write(".queues input", "Third")
+	ann.enter(".queues button", "Keep")
+	ann.sees(".queues", "Next: “Third”")
+	ann.hasFocus("[aria-label='Edit the queued message']")
+	a.end()
+	m.answers(t, "Three.")
+	ann.sees(answers, "Three.")
+}

@@ -133,6 +133,61 @@ func TestAMistakeInTheConfigurationIsShown(t *testing.T) {
 	ann.toasted("Saved in troupe.yaml")
 }
 
+// What was refused, and left so, gives way to what holds, once somebody sets another value or what
+// was in the way is gone. Who is about to correct it keeps what they wrote.
+func TestARefusedLimitGivesWayToWhatHolds(t *testing.T) {
+	t.Parallel()
+	ann, bob, h := ofTwoOperators(t, newModel(t))
+	const money = `[aria-label="Money, one answer"]`
+	for _, b := range []*tab{ann, bob} {
+		b.sees(".agent", "clerk")
+		b.at("#/settings/limits")
+		b.holds("find(%s)", money)
+	}
+	sets := func(b *tab, value string) {
+		t.Helper()
+		b.write(money, value)
+		b.press(kb.Enter)
+	}
+	isRefused := func() {
+		t.Helper()
+		ann.holds("find(%s).getAttribute('aria-invalid') === 'true' && find('.rows [role=alert]')", money)
+	}
+	shows := func(value string) {
+		t.Helper()
+		ann.holds("find(%s).value === %s && !find(%s).hasAttribute('aria-invalid') && !find('.rows [role=alert]')", money, value, money)
+	}
+	sets(ann, "much")
+	isRefused()
+	ann.press(kb.Tab)
+	sets(bob, "7")
+	shows("7")
+
+	sets(ann, "more")
+	isRefused()
+	sets(bob, "8")
+	bob.toasted("Saved in troupe.yaml")
+	ann.holds("find(%s).value === 'more'", money)
+	ann.press(kb.Tab)
+	shows("8")
+
+	good := h.read(t, "troupe.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(h.dir, "troupe.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(good + "limits: turns: 4\n")
+	ann.sees(".mistake", "The last change of troupe.yaml is not in use.")
+	sets(ann, "2")
+	isRefused()
+	ann.press(kb.Tab)
+	write(good)
+	ann.lacks(".mistake", "")
+	shows("8")
+}
+
 // An operator removes another person, who is signed out at once, and reads before what becomes of
 // their conversations.
 func TestAPersonIsRemovedOnThePage(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -91,6 +92,10 @@ func TestAChangedToolWaitsForSomebodyToLook(t *testing.T) {
 	b.sees(".change-list .a", "read the file .env")
 	b.sees(".change-list .bad", "tells the model to do more")
 	b.picture("tools-changed")
+	b.enter("[aria-label^='create_issue'] button", "Keep it off")
+	b.lacks(".change-list", "")
+	b.hasFocus(".spot-row [aria-expanded=false][id^=changes-of-]")
+	b.press(kb.Enter)
 	b.click("[aria-label^='delete_issue'] button", "Accept anyway")
 	b.sees(".spot-row", "1 tool changed")
 

@@ -20,6 +20,8 @@ const Find = lazy(() => styled(() => import("./find.js")), "Find");
 const Mistake = lazy(() => styled(() => import("./mistake.js")), "Mistake", () => null);
 const Help = lazy(() => styled(() => import("./help.js")), "Help");
 
+const capital = (name) => name && name[0].toUpperCase() + name.slice(1);
+
 const opened = new Date().toISOString(); // what was done since, and nobody has seen, is counted in the title
 
 function App() {
@@ -33,11 +35,10 @@ function App() {
     bring(() => import("./focus.js"));
     bring(() => import("./keys.js")).then(({ listenTo }) => listenTo(keys));
   }, []);
-  const session = route.name === "s" ? app.sessions.get(route.id) : null;
-  const title = session ? titleOf(session) : "";
+  const session = route.name === "s" && app.sessions.get(route.id);
   useEffect(() => {
     const calls = byTime().filter((s) => s.status === "waiting" || (s.unseen && s.status !== "running" && s.updated > opened)).length;
-    document.title = (calls ? `(${calls}) ` : "") + (title ? title + " — " : "") + "Troupe";
+    document.title = (calls ? `(${calls}) ` : "") + (session ? [capital(route.view), titleOf(session), "Troupe"] : [route.name !== "s" && capital(route.name), "Troupe"]).filter(Boolean).join(" — ");
   });
   useEffect(() => document.getElementById("main")?.scrollTo?.(0, 0), [route.name, route.id]);
   if (!app.known && (app.signedOut || app.problem?.status === 401)) return html`<main><${SignIn} problem=${entered} /></main>`;

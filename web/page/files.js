@@ -11,7 +11,7 @@ import { pathWords, fileIcon } from "./forms.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
 import { Rows } from "./rows.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data", "Data", "table-2"], ["code", "Code", "file-code"], ["image", "Images", "image"]];
 
@@ -32,11 +32,10 @@ export function Files({ route }) {
   const [chosen, setChosen] = useState(new Map());
   const [compare, setCompare] = useState(null);
   const [version, setVersion] = useState(0);
-  const [turn, again] = useState(0);
   const picker = useRef(null);
   useEffect(() => setVersion(0), [shownPath, session, doc]);
   const set = (values) => replace(address(["files"], { ...route.query, ...values }));
-  const latest = [...app.sessions.values()].reduce((last, s) => (s.updated > last ? s.updated : last), "");
+  const changes = useMemo(() => JSON.stringify([...app.sessions.values()].map((s) => [s.id, s.updated, s.edited])) + app.documents, [app.sessions, app.documents]);
   useEffect(() => {
     let left = false;
     const timer = setTimeout(() => Promise.all([api.library({ q }), api.documents({ q })]).then(
@@ -45,7 +44,7 @@ export function Files({ route }) {
       left = true;
       clearTimeout(timer);
     };
-  }, [q, latest, turn]);
+  }, [q, changes, app.me]); // who was not connected knows everything anew
   const all = [...(lists?.documents ?? []), ...(lists?.files ?? [])];
   const authors = [...new Set(all.map((f) => f.by).filter(Boolean))];
   const fits = (f) => (!kind || f.kind === kind) && (!by || f.by === by);
@@ -67,7 +66,6 @@ export function Files({ route }) {
       if (made) added.push(made);
     }
     if (!added.length) return;
-    again((n) => n + 1);
     toast(added.length === 1 ? `${nameOf(added[0].path)} is among the documents${added[0].version.number > 1 ? `, as version ${added[0].version.number}` : ""}` : `${added.length} files are among the documents`);
   };
   const zip = async () => {
@@ -110,8 +108,8 @@ export function Files({ route }) {
         <h2 class="h-17">From conversations</h2>
         ${files.length > 0 ? html`<table class="list" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
           : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
-      ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${latest} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
-        : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${latest} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => set({ file: undefined, session: undefined, doc: undefined })} /></aside>`)}</div>`;
+      ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${changes} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
+        : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${changes} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => (document.querySelector(".library tr[aria-current]")?.focus(), set({ file: undefined, session: undefined, doc: undefined }))} /></aside>`)}</div>`;
 }
 
 // mostCounted is of how many versions the words are counted that each has changed.

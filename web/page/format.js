@@ -10,8 +10,13 @@ export function size(bytes) {
   return bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`;
 }
 
+const dollars = (n, least, most = least) => "$" + n.toLocaleString("en", { minimumFractionDigits: least, maximumFractionDigits: most });
+
 // cost is in dollars; most answers cost less than a cent.
-export const cost = (dollars) => (dollars ? "$" + dollars.toFixed(dollars < 0.1 ? 4 : 2) : "");
+export const cost = (n) => (n ? dollars(n, n < 0.1 ? 4 : 2) : "");
+
+// money is an amount that somebody chose.
+export const money = (n) => dollars(n, n % 1 ? 2 : 0, 9);
 
 export const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 

@@ -46,7 +46,7 @@ function useFile(file, version, changed) {
     return () => {
       left = true;
     };
-  }, [file.session, file.path, version, changed]);
+  }, [file.session, file.path, version, changed, app.documents]);
   return [state, setState];
 }
 

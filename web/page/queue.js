@@ -2,10 +2,15 @@
 
 import { api } from "./api.js";
 import { toast } from "./state.js";
-import { html, icon, useState } from "./view.js";
+import { html, icon, useEffect, useState } from "./view.js";
 
 export function Queue({ id, queue, setQueue }) {
   const [editing, setEditing] = useState(null);
+  useEffect(() => { // the field has the focus for as long as it is there, and gives it back
+    if (!editing) return;
+    document.querySelector(".queues input").focus();
+    return () => requestAnimationFrame(() => document.getElementById("edit-queued-" + editing.number)?.focus());
+  }, [editing?.number]);
   const trying = (what) => what().catch((problem) => toast(problem.message));
   const remove = (m) => trying(async () => {
     await api.removeQueued(id, m.number);
@@ -25,6 +30,6 @@ export function Queue({ id, queue, setQueue }) {
       ? html`<form class="row grow" onSubmit=${save}><input class="grow" aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} /><button class="sm">Keep</button></form>`
       : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>
         <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => now(m)}>${icon("arrow-up")}</button>
-        <button type="button" class="tool sm" title="Edit" aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text })}>${icon("pencil")}</button>
+        <button type="button" class="tool sm" title="Edit" id=${"edit-queued-" + m.number} aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text })}>${icon("pencil")}</button>
         <button type="button" class="tool sm" title="Remove" aria-label="Remove the queued message" onClick=${() => remove(m)}>${icon("x")}</button>`}</li>`)}</ul>`;
 }

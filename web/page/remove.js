@@ -1,6 +1,7 @@
 // Asking before something goes out of the configuration, with what that means.
 
 import { operate } from "./operate.js";
+import { address } from "./route.js";
 import { agentOf, app, can, toast } from "./state.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
@@ -9,7 +10,7 @@ import { html, useEffect, useRef, useState } from "./view.js";
 function usedWords(key) {
   const [, id, what] = /^agents\.(.+)\.(model|tools)$/.exec(key) ?? [];
   if (key === "model") return html`<a class="link" href="#/settings/models">the usual model</a>`;
-  if (what === "model" && id !== "*") return html`<a class="link" href="#/settings/agents">the model of ${agentOf(id).name}</a>`;
+  if (what === "model" && id !== "*") return html`<a class="link" href=${address(["settings", "agents", id])}>the model of ${agentOf(id).name}</a>`;
   if (what === "tools" && id !== "*") return html`the tools of ${agentOf(id).name} (<code>${key}</code> in <code>troupe.yaml</code>)`;
   if (key === "--model") return html`<code>--model</code> on the command line`;
   if (key === "TROUPE_MODEL") return html`the variable <code>TROUPE_MODEL</code>`;
@@ -26,11 +27,12 @@ function Removal({ name, obstacle, meaning, keeps = "Keep it", remove, done, clo
     setBusy(true);
     remove().then(done, (trouble) => (trouble.code === "stale" ? (toast(trouble.message), close()) : (setWrong(trouble.message), setBusy(false))));
   };
+  const keep = () => dialog.current.close(); // whoever had the focus before has it again
   const title = obstacle ? `${name} cannot be removed now` : `Remove ${name}?`;
   return html`<dialog class="ask-dialog removal" ref=${dialog} aria-label=${title} onClose=${close} onClick=${(e) => e.target.closest("a") && close()}><h2>${title}</h2>
     ${obstacle ?? html`<ul>${meaning.filter(Boolean).map((text, i) => html`<li key=${i}>${text}</li>`)}</ul>`}
     ${wrong && html`<p class="bad small" role="alert">${wrong}</p>`}
-    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${close}>Close</button>` : html`<button type="button" onClick=${close}>${keeps}</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
+    <div class="row wrap">${obstacle ? html`<button type="button" class="primary" onClick=${keep}>Close</button>` : html`<button type="button" onClick=${keep}>${keeps}</button><button type="button" class="danger" disabled=${busy} onClick=${act}>Remove ${name}</button>`}</div></dialog>`;
 }
 
 const InUse = ({ list, text }) => html`<p>${text}</p><ul>${list.map((key) => html`<li key=${key}>${usedWords(key)}</li>`)}</ul>`;

@@ -7,7 +7,7 @@ import { Conversation } from "./conversation.js";
 import { editedBefore, empty, sendingOf, useDraft } from "./draft.js";
 import { address, go, replace, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
-import { cost, count, hour } from "./format.js";
+import { cost, hour, money } from "./format.js";
 import { mostOf } from "./fold.js";
 import { useQueue, useSession } from "./session.js";
 import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
@@ -137,7 +137,7 @@ export function Room({ route }) {
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
   const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
   const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
-  const spent = first && mostOf(session) ? ` · ${cost(info?.spent ?? 0) || "$0"} of $${count(mostOf(session))}` : info?.spent ? ` · $${info.spent.toFixed(info.spent < 0.1 ? 4 : 2)}` : "";
+  const spent = first && mostOf(session) ? ` · ${cost(info?.spent) || "$0"} of ${money(mostOf(session))}` : info?.spent ? ` · ${cost(info.spent)}` : "";
   return html`
     <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
       <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>

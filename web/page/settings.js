@@ -10,9 +10,10 @@ import { agentOf, app, can, dismiss, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost, day, hour, nameOf, size } from "./format.js";
+import { count, cost, day, hour, money, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
+import { useRoute } from "./route.js";
 import { RemovePerson, RemoveProvider, RemoveToolServer } from "./remove.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
@@ -65,20 +66,26 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
-// read makes a value for the server of what was written.
+// What was refused, and left so, gives way to what holds once the reason is gone or somebody
+// has set another value. read makes a value for the server of what was written.
 function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useRefusal(); // { value, why, code }
-  const seen = useRef(setting?.value ?? ""), now = useRef("");
+  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null);
   now.current = setting?.value ?? "";
   const isWritten = () => value.trim() !== asWritten(seen.current);
-  const take = () => (setValue(asWritten(now.current)), (seen.current = now.current));
+  const take = () => (setValue(asWritten(now.current)), setRefused(null), (seen.current = now.current));
+  const isWrong = refused?.value === value, isLeft = () => isWrong && document.activeElement !== field.current;
   useEffect(() => {
-    if (!isWritten()) take();
+    if (!isWritten() || isLeft()) take();
   }, [setting?.value]);
+  useEffect(() => {
+    if (!app.me.mistake && refused?.code === "mistake" && isLeft()) take();
+  }, [app.me.mistake]);
   if (!setting) return null;
   const done = async () => {
-    if (!isWritten() || (refused?.value === value && refused.code !== "mistake")) return;
+    if (isWrong && now.current !== seen.current) return take();
+    if (!isWritten() || (isWrong && refused.code !== "mistake")) return;
     const { value: sent, wrong } = read(value);
     if (wrong) return setRefused({ value, why: wrong });
     const was = seen.current;
@@ -92,8 +99,8 @@ function SettingRow({ setting, title, text, save, unit = "", read = unit ? amoun
     }
     setRefused(trouble && trouble.code !== "stale" ? { value, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
   };
-  const isWrong = refused?.value === value, reason = setting.key.replace(/\W/g, "-") + "-wrong";
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
+  const reason = setting.key.replace(/\W/g, "-") + "-wrong";
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input ref=${field} type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -259,7 +266,13 @@ function Told({ agent }) {
 function AgentSettings() {
   const { settings, save } = useSettings();
   const [told, setTold] = useState("");
-  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} tools` : ""].filter(Boolean).join(" · ")}</p></div></div>
+  const { view: meant } = useRoute(); // an agent whose model is to be chosen
+  const row = useRef(null);
+  useEffect(() => {
+    row.current?.scrollIntoView({ block: "center" });
+    (row.current?.querySelector("select:enabled") ?? row.current)?.focus({ preventScroll: true });
+  }, [meant, !settings, !app.models.length]);
+  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} ref=${a.id === meant ? row : undefined} tabindex=${a.id === meant ? -1 : undefined} aria-current=${a.id === meant || undefined} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} ${a.tools.length === 1 ? "tool" : "tools"}` : ""].filter(Boolean).join(" · ")}</p></div></div>
     <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} disabled=${!!find(settings, `agents.${a.id}.model`)?.locked} title=${find(settings, `agents.${a.id}.model`)?.locked} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
     ${told === a.id && html`<${Told} agent=${a} />`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
@@ -288,10 +301,10 @@ function ToolServerSettings() {
   const row = (s) => html`<div key=${s.name} class=${s.state === "changed" ? "spot-row" : ""}><div><div class="row"><span class=${"dot " + ({ running: "good", changed: "spot", off: "" }[s.state] ?? "bad")}></span><b>${s.name}</b><span class=${"chip t" + ({ stopped: " bad", changed: " spot" }[s.state] ?? "")}>${s.state === "changed" ? `${s.changed.length} ${s.changed.length === 1 ? "tool" : "tools"} changed` : s.state === "running" ? `${s.tools.length} ${s.tools.length === 1 ? "tool" : "tools"}` : s.state === "off" ? "off" : "stopped"}</span></div>
       <p>${s.state === "changed" ? changedWords(s) : s.state === "off" ? "Switched off: nobody has its tools." : s.detail}</p>${s.said && html`<details class="small"><summary>${icon("chevron-right", "chev")}What exactly was said</summary><pre class="said-by" tabindex="0">${s.said}</pre></details>`}${open === s.name + "tools" && html`<ul class="small tool-list">${s.tools.map((tool) => html`<li key=${tool}>${tool.replace(/[_-]+/g, " ")}</li>`)}</ul>`}</div>
     <div class="row wrap">${s.tools.length > 0 && html`<button type="button" class="sm" aria-expanded=${open === s.name + "tools"} onClick=${() => toggle(s.name, "tools")}>Tools</button>`}
-      ${s.state === "changed" ? html`<button type="button" class="sm" aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : s.state !== "off" && html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}
+      ${s.state === "changed" ? html`<button type="button" class="sm" id=${"changes-of-" + s.name} aria-expanded=${open === s.name + "changed"} onClick=${() => toggle(s.name, "changed")}>Look and decide</button>` : s.state !== "off" && html`<button type="button" class="sm" disabled=${busy === s.name} onClick=${() => restart(s.name)}>${busy === s.name ? "Starting…" : s.state === "stopped" ? "Start now" : "Start anew"}</button>`}
       <button type="button" class="sm danger" aria-label=${`Remove ${s.name}`} onClick=${() => setLeaving(s)}>Remove</button>
       <button type="button" class="switch" role="switch" aria-checked=${s.state !== "off"} aria-label=${`Use ${s.name}`} onClick=${() => turn(s)}></button></div></div>`;
-  const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => setOpen("")}>Keep it off</button></div>
+  const changes = (s) => open === s.name + "changed" && (s.changed ?? []).map((c) => html`<section class="card cutoff change-list" key=${s.name + c.tool} aria-label=${`${c.tool}: what changed`}><div class="row wrap pad"><h3 class="grow">${c.tool}: ${c.before ? "what changed" : "new"}</h3><button type="button" class="ghost sm danger" onClick=${() => act(operate.acceptTools(s.name, { [c.tool]: c.hash }), `${c.tool} is accepted`)}>Accept anyway</button><button type="button" class="sm primary" onClick=${() => (setOpen(""), document.getElementById("changes-of-" + s.name)?.focus())}>Keep it off</button></div>
     <${Lines} before=${c.before ?? ""} after=${c.after ?? ""} />${suspicious.test(c.after ?? "") && !suspicious.test(c.before ?? "") && html`<p class="row pad small bad">${icon("triangle-alert")}The new text tells the model to do more than use this tool. Do not accept it unless you know why.</p>`}</section>`);
   return html`<${Head} title="Tool servers" text="Programs that give agents more tools, over MCP. New or changed tools wait for your word." />
     ${!problem && can("mcp") && html`<${AddToolServer} added=${again} />`}
@@ -341,8 +354,8 @@ const asDay = (time) => new Date(time).toLocaleDateString([], { day: "numeric", 
 function monthWords({ month, budget, until, days }) {
   const spent = cost(month) || "$0";
   if (!budget) return `${spent} spent so far. With a budget, nothing more begins once it is spent.`;
-  if (month >= budget) return `${spent} of $${count(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
-  return `${spent} of $${count(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
+  if (month >= budget) return `${spent} of ${money(budget)} spent: nothing more begins before ${asDay(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, 1, 12))}, unless you raise it.`;
+  return `${spent} of ${money(budget)} spent. ${until ? `At the pace of this week it lasts until ${asDay(until)}.` : days.length ? "At the pace of this week it outlasts the month." : ""}`;
 }
 
 // Month is what everything may cost in a month, with what was spent of it.

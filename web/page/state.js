@@ -21,6 +21,7 @@ export const app = {
   toasts: [],
   said: "", // what a screen reader says
   configured: 0, // goes up when the configuration has changed, here or elsewhere
+  documents: 0, // and when a document was saved
 };
 
 const listeners = new Set();
@@ -221,10 +222,11 @@ function turn() {
 }
 
 // take takes over what the server tells. isQuiet says that another tab has told it, which notifies people itself.
-function take({ session, gone, reconfigured, isLost }, isQuiet = false) {
+function take({ session, gone, reconfigured, documents, isLost }, isQuiet = false) {
   if (isLost) return void (missed = load);
-  if (reconfigured) return void (update({ configured: app.configured + 1 }), renew());
-  if (leaving.has(session?.id)) return;
+  if (documents) update({ documents: app.documents + 1 });
+  if (reconfigured) update({ configured: app.configured + 1 }), renew();
+  if (!(session || gone) || leaving.has(session?.id)) return;
   const sessions = new Map(app.sessions);
   told.set(gone ?? session.id, session);
   if (gone) sessions.delete(gone);

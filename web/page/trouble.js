@@ -1,7 +1,8 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
-import { count, nameOf, size } from "./format.js";
+import { money, nameOf, size } from "./format.js";
+import { address, go } from "./route.js";
 import { agentOf, app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
@@ -19,8 +20,8 @@ const isCast = (acts) => castOf(app.flows.find((f) => f.name === acts.agent)).le
 // may choose one, and whoever may change the settings one for an agent of a flow. A delivery may not.
 const hasOther = (acts) => !!acts.chooseModel && acts.agent !== pipeline && (isCast(acts) ? mayChoose() : app.models.some((m) => m.available && m.id !== "rehearsal" && m.id !== acts.model?.()));
 const mayChoose = () => app.me.operator && app.models.filter((m) => m.available && m.id !== "rehearsal").length > 1;
-const choose = (acts) => (isCast(acts) ? () => { location.hash = "#/settings/agents"; } : acts.chooseModel);
-const other = (acts, { by } = {}) => hasOther(acts) && ["Use another model" + (by && isCast(acts) ? ` for ${agentOf(by).name}` : ""), choose(acts)];
+const choose = (acts, { by } = {}) => (isCast(acts) ? () => go(address(["settings", "agents", by])) : acts.chooseModel);
+const other = (acts, c = {}) => hasOther(acts) && ["Use another model" + (c.by && isCast(acts) ? ` for ${agentOf(c.by).name}` : ""), choose(acts, c)];
 const orOther = (acts, words) => (hasOther(acts) ? words : "");
 const setUp = () => app.me.operator && ["Set up a model", () => { location.hash = "#/settings/models"; }];
 
@@ -47,19 +48,18 @@ export function advised(text) {
 
 // limitOf reads how much a limit is, where the run said so: [number, unit, time].
 const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
-const dollars = (n) => (Number.isInteger(n) ? count(n) : n >= 0.01 ? n.toFixed(2) : String(Number(n.toPrecision(2))));
 
 // limitTitle names a limit, and how much it is where the run said so.
 const limitTitle = (what) => ({ limit }) => {
   const [number, unit, time] = limitOf(limit);
-  return `The limit of ${unit === "US dollars" ? `$${count(number)}` : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
+  return `The limit of ${unit === "US dollars" ? money(Number(number)) : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
 };
 const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
 
 // further offers to go on as far again, and to leave it.
 const further = (acts, { limit }) => {
   const [number, unit] = limitOf(limit);
-  const to = unit === "US dollars" ? ` to $${dollars(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
+  const to = unit === "US dollars" ? ` to ${money(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
 };
@@ -80,7 +80,7 @@ const catalogue = {
   quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts, c) => [other(acts, c), again(acts)]],
   provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept${c.half ? "." : "; what was said so far is above."}${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts, c)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
-    (acts) => [hasOther(acts) ? ["Choose another", choose(acts)] : setUp(), (!hasOther(acts) || isCast(acts)) && again(acts)]],
+    (acts, c) => [hasOther(acts) ? ["Choose another", choose(acts, c)] : setUp(), (!hasOther(acts) || isCast(acts)) && again(acts)]],
   answer_cut: ["zap", (c) => `${c.problem?.code === "timeout" && !c.half ? "The model did not answer in time" : "The answer broke off"}${often(c.tries)}`, (c, acts) => `${c.problem?.code === "timeout" ? "Nothing more came from the model, and the connection to it was ended." : "The connection to the model ended in the middle of the answer."} Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
   answer_too_long: ["layers", () => "The answer reached the model’s limit", () => "What there is of it is above.", (acts) => [acts.say && ["Go on", () => acts.say("Go on.")]], "soft"],
   context_full: ["layers", () => "The conversation got too long for the model", (c, acts) => (c.dropped ? `The first ${c.dropped} messages were summed up to make room.` : hasOther(acts) ? "A model that holds more can go on." : "Begin a new conversation with what matters of this one."),

@@ -76,7 +76,7 @@ test("a card names the limit that ended the run, as new and older logs word it",
   for (const [code, limit, want] of [
     ["limit_time", "The 30s of this run are over; the agent answers with what it has.", "30s"], ["limit_time", "No more tools can be called: the 30s of this run are over.", "30s"],
     ["limit_turns", "All 50 turns of this run are used up; the agent answers with what it has.", "50 turns"], ["limit_turns", "The 1 turn of this run is used up; the agent answers with what it has.", "1 turn"],
-    ["limit_cost", "The 0.5 US dollars of this run are spent; the agent answers with what it has.", "$0.5"],
+    ["limit_cost", "The 0.5 US dollars of this run are spent; the agent answers with what it has.", "$0.50"],
   ]) assert.match(textOf(draw(html`<${Trouble} code=${code} context=${{ limit, a: "Alex" }} acts=${{}} />`)), new RegExp(`The limit of ${want.replace("$", "\\$")} is reached`));
 });
 

@@ -1,0 +1,91 @@
+package browser
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+// Who has the list of all files open sees what is saved meanwhile, by whomever and wherever: a
+// document that a program puts in, versions by hand, what an agent saves in another conversation.
+func TestAnOpenListOfFilesShowsWhatIsSavedElsewhere(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	b := open(t, h.link)
+	b.sees(".agent", "Ada")
+	b.at("#/files")
+	b.sees(".library", "There are none yet.")
+	first := h.begins(t, "ada", "Write the brief")
+	saves(t, m, "brief.md", "# Lockers\n", "The brief is written.")
+	b.sees(".library tr", "Lockers")
+	second := h.begins(t, "ben", "Write the plan")
+	saves(t, m, "plan.md", "# The plan\n", "The plan is written.")
+	b.sees(".library tr", "The plan")
+
+	h.post(t, "/api/documents", map[string]any{"name": "notes.md", "data": base64.StdEncoding.EncodeToString([]byte("# Notes\n"))})
+	b.sees(".library tr", "Notes")
+	b.click(".library tr .strong", "Notes")
+	b.sees(".glance .prose", "Notes")
+	h.must(t, "PUT", "/api/documents", map[string]any{"path": "planning/notes.md", "content": "# Better notes\n"})
+	b.sees(".library tr", "Better notes")
+	b.sees(".glance .prose", "Better notes")
+	h.post(t, "/api/documents/restore", map[string]any{"path": "planning/notes.md", "version": 1})
+	b.lacks(".library tr", "Better notes")
+
+	// By hand nothing happens in a conversation itself.
+	h.must(t, "PUT", "/api/sessions/"+first+"/files", map[string]any{"path": "brief.md", "content": "# Bicycles\n"})
+	b.sees(".library tr", "Bicycles")
+	h.must(t, "DELETE", "/api/sessions/"+first, nil)
+	b.lacks(".library tr", "Bicycles")
+	b.sees(".library tr", "The plan")
+	h.must(t, "DELETE", "/api/sessions/"+second, nil)
+	b.sees(".library", "No file was saved yet.")
+}
+
+// Documents that all people share are told to all of them, and those that somebody has alone to
+// nobody else.
+func TestAnOpenListOfFilesShowsWhatOthersSave(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	ann, bob := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	files := map[string]string{
+		".env":        "ANN_TOKEN=" + ann + "\nBOB_TOKEN=" + bob + "\n",
+		"troupe.yaml": "model: stub/stub-1\nproviders: {stub: {base_url: " + m.URL + "/v1, models: {stub-1: {}}}}\ndocuments: shared\nserver: {users: {ann: ANN_TOKEN, bob: BOB_TOKEN}, operators: [ann]}\n",
+	}
+	for name, content := range company {
+		files[name] = content
+	}
+	h := serve(t, project(t, files))
+	origin, _, _ := strings.Cut(h.link, "#")
+	h.link = origin + "#token=" + ann
+	b := open(t, origin+"#token="+bob)
+	b.sees(".agent", "Ada")
+	b.at("#/files")
+	b.sees(".library", "There are none yet.")
+	h.begins(t, "ada", "Write the brief")
+	saves(t, m, "{planning_artifacts}/brief.md", "# Lockers\n", "The brief is written.")
+	b.sees(".library tr", "Lockers")
+	h.must(t, "PUT", "/api/documents", map[string]any{"path": "planning/brief.md", "content": "# Bicycles\n"})
+	b.sees(".library tr", "Bicycles")
+}
+
+// Of several tabs, each is told by its title what it shows.
+func TestATabIsTitledByWhatItShows(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	b.holds("document.title === 'Troupe'")
+	for place, title := range map[string]string{"#/files": "Files", "#/settings/look": "Settings", "#/settings/about": "Settings", "#/flows": "Flows", "#/activity": "Activity"} {
+		b.at(place)
+		b.holds("document.title === %s", title+" — Troupe")
+	}
+	session := h.begins(t, "clerk", "Herds")
+	m.answers(t, "Many.")
+	b.looksAt(session, "run")
+	b.holds("document.title === 'Run — Herds — Troupe'")
+	b.looksAt(session, "")
+	b.holds("document.title === 'Herds — Troupe'")
+}
