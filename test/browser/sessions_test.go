@@ -207,7 +207,7 @@ func TestALateAnswerDoesNotBringBackThatAConversationRuns(t *testing.T) {
 	a.say("One")
 	b.holds("find('.side .item .spin')")
 	value[any](b, `void (globalThis.inTime = fetch, globalThis.fetch = (address, ...more) => inTime(address, ...more).then((answer) =>
-		(String(address).endsWith("api/sessions/" + %s) ? new Promise((on) => (globalThis.release = () => on(answer))) : answer)))`, id)
+		(!globalThis.release && String(address).endsWith("api/sessions/" + %s) ? new Promise((on) => (globalThis.release = () => on(answer))) : answer)))`, id)
 	value[any](b, "void (location.hash = '#/s/' + %s)", id)
 	b.sees(answers, "One")
 	b.holds("globalThis.release")
@@ -215,5 +215,7 @@ func TestALateAnswerDoesNotBringBackThatAConversationRuns(t *testing.T) {
 	b.holds("find('.side .item') && !find('.side .item .spin')")
 	value[any](b, "void (globalThis.fetch = inTime, release(), inTime('api/me').then((answer) => answer.json()).then(() => (globalThis.isLater = true)))")
 	b.holds("globalThis.isLater")
-	b.holds("find('.side .item') && !find('.side .item .spin')")
+	if status := value[string](b, "find('.side .item').dataset.status"); status != "cancelled" {
+		t.Errorf("a conversation that was stopped is %s in the side bar", status)
+	}
 }

@@ -165,9 +165,11 @@ function CarryOn({ alone }) {
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
     ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}${s.forked ? " · goes on from another" : ""}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
-    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
+    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${[(f.heading || nameOf(f.path)) !== base(f.path) && base(f.path), f.version > 1 && `version ${f.version}`, agentOf(f.by).name].filter(Boolean).join(", ")}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }
+
+const base = (path) => path.split("/").at(-1);
 
 // placeIn is where a file of the library is read: beside its conversation, or alone.
 const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : f.in && app.sessions.has(f.in) ? `#/s/${f.in}?file=${encodeURIComponent("/" + f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`);
