@@ -99,3 +99,18 @@ func TestTheRingOfACardIsWholeOnAPhone(t *testing.T) {
 	value[any](b, "void (location.hash = '#/settings/models')")
 	b.holds("find('.set h2') && find('.bar h1').getBoundingClientRect().left + parseFloat(getComputedStyle(find('.bar h1')).paddingLeft) === find('.set h2').getBoundingClientRect().left")
 }
+
+// What is found says which it is: no name stands there twice, and the words are marked.
+func TestWhatIsFoundAndSavedSaysWhichItIs(t *testing.T) {
+	t.Parallel()
+	h, talk, _ := laidOut(t)
+	b := open(t, h.link)
+	value[any](b, "void (location.hash = %s)", talk)
+	b.sees(".doc", "hours.csv")
+	b.holds("find('.doc').innerText.split('hours.csv').length === 2 && find('.doc .cut').innerText.startsWith('version 1')")
+	value[any](b, "void document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))")
+	b.write("dialog input", "hours")
+	b.sees("#found .opt b", "hours")
+	b.sees("#found .opt small", "写写还书柜")
+	b.holds("find('#found .opt[aria-selected=true] kbd')")
+}
