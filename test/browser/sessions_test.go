@@ -193,3 +193,29 @@ func TestWhatIsWrittenInAnotherTabIsNotDeleted(t *testing.T) {
 	b.click(".side .item", "Write it down")
 	b.reads(answers, "It is written.", "More of it.")
 }
+
+// What the stream has told of a conversation is newer than an answer that was asked for before
+// and comes after it.
+func TestALateAnswerDoesNotBringBackThatAConversationRuns(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "clerk")
+	id := h.begins(t, "clerk", "Count slowly")
+	a := m.asked(t)
+	a.say("One")
+	b.holds("find('.side .item .spin')")
+	value[any](b, `void (globalThis.inTime = fetch, globalThis.fetch = (address, ...more) => inTime(address, ...more).then((answer) =>
+		(!globalThis.release && String(address).endsWith("api/sessions/" + %s) ? new Promise((on) => (globalThis.release = () => on(answer))) : answer)))`, id)
+	value[any](b, "void (location.hash = '#/s/' + %s)", id)
+	b.sees(answers, "One")
+	b.holds("globalThis.release")
+	h.post(t, "/api/sessions/"+id+"/cancel", nil)
+	b.holds("find('.side .item') && !find('.side .item .spin')")
+	value[any](b, "void (globalThis.fetch = inTime, release(), inTime('api/me').then((answer) => answer.json()).then(() => (globalThis.isLater = true)))")
+	b.holds("globalThis.isLater")
+	if status := value[string](b, "find('.side .item').dataset.status"); status != "cancelled" {
+		t.Errorf("a conversation that was stopped is %s in the side bar", status)
+	}
+}

@@ -65,10 +65,10 @@ function SavedRow({ item, id, openFile }) {
     };
   }, [item.path, item.sha, openFile.shown]);
   const { number, isLatest } = isDocument ? kept : item;
-  const shown = openFile.shown;
+  const { shown } = openFile, name = written[item.phase] ?? nameOf(item.path), where = pathWords(item.path);
   return html`<div class="doc">
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, number || undefined)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${written[item.phase] ?? nameOf(item.path)}</b><span class="small dim cut">${pathWords(item.path)}${isDocument && " · a document of the project"}${number ? ` · version ${number}` : number === undefined && " · this version was not kept"} · ${size(item.size)}</span></span></button>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim cut">${[isDocument && "a document of the project", number ? `version ${number}` : number === undefined && "this version was not kept", size(item.size), where !== name && where].filter(Boolean).join(" · ")}</span></span></button>
     ${(shown === `${item.path} ${number}` || (isLatest && shown.startsWith(`${item.path} -`))) && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (number ? "?version=" + number : "")} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
 }

@@ -130,7 +130,7 @@ function Waits() {
     return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values, done) => answer(s, values, done)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
-        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm apart" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
+        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
 }
@@ -165,9 +165,11 @@ function CarryOn({ alone }) {
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
     ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}${s.forked ? " · goes on from another" : ""}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}
-    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${f.path.split("/").at(-1)}${f.version > 1 ? `, version ${f.version}` : ""}, ${agentOf(f.by).name}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
+    ${files.map((f) => html`<a href=${placeIn(f)} key=${f.session + f.path}><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="cut">${f.heading || nameOf(f.path)}</div><div class="tiny faint cut">${[(f.heading || nameOf(f.path)) !== base(f.path) && base(f.path), f.version > 1 && `version ${f.version}`, agentOf(f.by).name].filter(Boolean).join(", ")}</div></div><span class="tiny faint">${when(f.changed)}</span></a>`)}
   </div></section>`;
 }
+
+const base = (path) => path.split("/").at(-1);
 
 // placeIn is where a file of the library is read: beside its conversation, or alone.
 const placeIn = (f) => (f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : f.in && app.sessions.has(f.in) ? `#/s/${f.in}?file=${encodeURIComponent("/" + f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`);

@@ -179,7 +179,7 @@ const ordinal = (n) => ["", "first", "second", "third"][n] ?? `${n}th`;
 // Documents are those that the phases wrote.
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
-  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="link cut" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}${written[d.phase] ?? nameOf(d.path)}</button>`)}</div></section>`;
+  return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="bare row small" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}<span class="link cut">${written[d.phase] ?? nameOf(d.path)}</span></button>`)}</div></section>`;
 }
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.

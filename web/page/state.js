@@ -251,9 +251,9 @@ export const entered = () => (update({ entries: app.entries + 1, signedOut: fals
 // Who signs in does so in every tab of the browser, and who signs out, which is a 0.
 globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && (newValue === "0" ? location.reload() : newValue && app.signedOut && entered()));
 
-// refresh takes over a session as the server shows it.
+// refresh takes over a session as the server shows it, unless the stream has told of what came later.
 export function refresh(session) {
-  update({ sessions: new Map(app.sessions).set(session.id, session) });
+  if (!(Date.parse(app.sessions.get(session.id)?.updated) > Date.parse(session.updated))) update({ sessions: new Map(app.sessions).set(session.id, session) });
 }
 
 // byTime are the sessions, what was touched last first.

@@ -19,7 +19,7 @@ addEventListener("message", async ({ source, data }) => {
   document.documentElement.style.background = own.background; // a frame stands on white otherwise
   try {
     mermaid.initialize({
-      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: "base", themeVariables: { ...own, fontSize: "14px", fontFamily: "system-ui, sans-serif" },
+      startOnLoad: false, layout: "dagre", securityLevel: "strict", htmlLabels: false, flowchart: { htmlLabels: false }, theme: "base", themeVariables: { ...own, fontSize: "14px", fontFamily: "system-ui, sans-serif", useGradient: false, dropShadow: "none" },
       maxTextSize: 20_000, maxEdges: 300, suppressErrorRendering: true,
     });
     const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
