@@ -54,8 +54,15 @@ func TestThousandsOfFilesAreDrawnWhereTheyAreLookedAt(t *testing.T) {
 	value[any](b, "void (find('.library').scrollTop = 0)")
 	b.sees(".library tr", "document-0.md")
 	value[any](b, "void document.activeElement?.blur()")
-	for range 60 {
+	for range 10 {
 		b.press("j")
 	}
+	// A key that is held comes faster than the page is drawn.
+	value[any](b, `(async () => {
+		for (let n = 0; n < 50; n++) {
+			document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
+			for (let n = 0; n < 20; n++) await null;
+		}
+	})()`)
 	b.holds("document.activeElement.matches('.library tr') && document.activeElement.innerText.includes(%s)", "document-"+strconv.Itoa(59)+".md")
 }

@@ -24,6 +24,7 @@ function step(by) {
   if (!next.hasAttribute("tabindex")) next.setAttribute("tabindex", "-1");
   next.focus();
   next.scrollIntoView({ block: "nearest" });
+  next.closest(".library")?.dispatchEvent(new Event("scroll")); // so that what comes next is drawn before the next key
 }
 
 // takeFocus gives the focus to the first of what is there, by the first selector that finds
