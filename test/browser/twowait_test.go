@@ -111,3 +111,33 @@ func TestOneOfTwoCardsIsAnsweredAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// What is allowed in the whole conversation on one card is allowed on the other, too, which asks
+// no longer, unless that was not taken.
+func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	saves := func(name string) script {
+		call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+		return script{"You are the " + name, []reply{call, {text: "Saved by the " + name + "."}}}
+	}
+	m.directed(t, saves("writer"), saves("poet"))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	b.looksAt(h.runs(t, "both", "Both of you"), "")
+	b.holds("all('.needs').length === 2")
+	value[any](b, `void ((ask) => {
+		globalThis.fetch = (path, options) => (String(path).endsWith("/answers") ? new Promise((resolve) => (globalThis.arrives = resolve)) : ask(path, options));
+		globalThis.lets = () => (globalThis.fetch = ask);
+	})(globalThis.fetch)`)
+	b.presses(".needs button", "Allow in this conversation")
+	b.holds("globalThis.arrives && all('.needs').length === 0 && all('.answered').length === 2")
+	value[any](b, "void (lets(), arrives(new Response('{}', { status: 500 })))")
+	b.holds("all('.needs').length === 2 && all('.needs .not-taken').length === 1")
+	b.presses(".needs button", "Allow in this conversation")
+	b.sees("main", "Saved by the writer.")
+	b.sees("main", "Saved by the poet.")
+	b.lacks(approval, "")
+	b.holds("all('.answered').length === 2")
+}
