@@ -21,15 +21,19 @@ export function beside(id, draft, set) {
     keep("left." + id, null);
     set((now) => ({ ...now, text: [now.text, ...left].filter(Boolean).join("\n\n") }));
   }
-  const hear = ({ key }) => {
-    const { text, instead } = draft();
-    if (instead || !text) return;
-    if (key === "troupe.draft." + id && !kept("own." + id)) {
-      set((now) => ({ ...now, text: kept("draft." + id, "") }));
-      keep("own." + id, null); // it is still the other's
-    }
-    if (key === "troupe.sending." + id && kept("sending." + id)?.text === text) set((now) => ({ ...now, text: "" }));
+  const follow = () => {
+    const { text, instead } = draft(), stored = kept("draft." + id, "");
+    if (instead || !text || kept("own." + id) || (!stored && kept("sending." + id))) return; // what is on its way may come back
+    set((now) => ({ ...now, text: stored }));
+    keep("own." + id, null); // it is still the other's
   };
+  const hear = ({ key, newValue }) => {
+    if (key !== "troupe.draft." + id && key !== "troupe.sending." + id) return;
+    follow();
+    const { text, instead } = draft(), isSent = key.startsWith("troupe.sending.") && JSON.parse(newValue)?.text === text;
+    if (isSent && !instead && kept("own." + id)) set((now) => ({ ...now, text: "" }));
+  };
+  follow(); // what was typed since the box was filled
   addEventListener("storage", hear);
   return () => removeEventListener("storage", hear);
 }
