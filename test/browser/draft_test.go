@@ -249,7 +249,7 @@ func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 	other.holds("find(%s)?.value === 'And last in the other'", composer)
 }
 
-// A window in which nobody has typed shows what is typed in the other, and sends it once.
+// A window in which nobody has typed shows what is typed in the other, which is sent once.
 func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -264,9 +264,20 @@ func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 	b.write(composer, "Half a thought")
 	other.front()
 	other.holds("find(%s).value === 'Half a thought'", composer)
-	other.click(".composer button", "Send")
+	b.front()
+	b.click(".composer button", "Send")
 	m.answers(t, "Second.")
-	other.reads(answers, "First.", "Second.")
+	b.reads(answers, "First.", "Second.")
+	other.holds("find(%s).value === ''", composer)
+
+	// It is sent where it was not typed.
+	b.write(composer, "Another")
+	other.front()
+	other.do(chromedp.Reload())
+	other.holds("find(%s)?.value === 'Another'", composer)
+	other.click(".composer button", "Send")
+	m.answers(t, "Third.")
+	other.reads(answers, "First.", "Second.", "Third.")
 	b.front()
 	b.holds("find(%s).value === ''", composer)
 	b.do(chromedp.Reload())

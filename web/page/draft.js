@@ -36,7 +36,8 @@ export function useDraft(id) {
     if (draft.instead) return;
     if (draft.text !== before.text) {
       keep("own." + id, draft.text);
-      if (draft.text || kept("draft." + id) === before.text) keep("draft." + id, draft.text); // not another window's
+      // What another window has stored stays.
+      if (draft.text || kept("draft." + id) === before.text) keep("draft." + id, draft.text);
     }
     if (draft.files !== before.files && !kept("sending." + id)) keeping(id, draft.files);
   };
