@@ -200,3 +200,86 @@ func TestADraftOutlivesItsConversation(t *testing.T) {
 	value[any](b, "void (globalThis.before = true, location.reload())")
 	b.holds("!globalThis.before && find('.ask textarea')?.value === 'Half a thought'")
 }
+
+// Two windows on one conversation: each keeps what was typed in it, whatever the other does, and
+// what was in one that is closed is found by the next that is opened.
+func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	other := b.beside(place)
+	other.reads(answers, "First.")
+	other.write(composer, "Typed in the other")
+	b.front()
+	b.holds("find(%s).value === ''", composer) // nobody else writes into it
+	b.write(composer, "Typed in the first")
+	for _, w := range []struct {
+		*tab
+		text string
+	}{{other, "Typed in the other"}, {b, "Typed in the first"}} {
+		w.front()
+		w.do(chromedp.Reload())
+		w.holds("find(%s)?.value === %s", composer, w.text)
+	}
+
+	// What is sent in one stays in the other.
+	other.front()
+	other.click(".composer button", "Send")
+	m.answers(t, "Second.")
+	other.reads(answers, "First.", "Second.")
+	other.holds("find(%s).value === ''", composer)
+	b.front()
+	b.reads(answers, "First.", "Second.")
+	b.holds("find(%s).value === 'Typed in the first'", composer)
+
+	// One is closed whose words the other has written over.
+	other.front()
+	other.write(composer, "And last in the other")
+	b.front()
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	third := b.beside(place)
+	third.holds("find(%s)?.value.includes('Typed in the first') && find(%s).value.includes('And last in the other')", composer, composer)
+	other.front()
+	other.do(chromedp.Reload())
+	other.holds("find(%s)?.value === 'And last in the other'", composer)
+}
+
+// A window in which nobody has typed shows what is typed in the other, which is sent once.
+func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	b.write(composer, "Half")
+	other := b.beside(value[string](b, "location.href"))
+	other.holds("find(%s)?.value === 'Half'", composer)
+	b.front()
+	b.write(composer, "Half a thought")
+	other.front()
+	other.holds("find(%s).value === 'Half a thought'", composer)
+	b.front()
+	b.click(".composer button", "Send")
+	m.answers(t, "Second.")
+	b.reads(answers, "First.", "Second.")
+	other.holds("find(%s).value === ''", composer)
+
+	// It is sent where it was not typed.
+	b.write(composer, "Another")
+	other.front()
+	other.do(chromedp.Reload())
+	other.holds("find(%s)?.value === 'Another'", composer)
+	other.click(".composer button", "Send")
+	m.answers(t, "Third.")
+	other.reads(answers, "First.", "Second.", "Third.")
+	b.front()
+	b.holds("find(%s).value === ''", composer)
+	b.do(chromedp.Reload())
+	b.holds("find(%s)?.value === ''", composer)
+}

@@ -67,8 +67,10 @@ func TestAnOpenConversationNoticesThatItsServerWasKilled(t *testing.T) {
 	k.isKilled(t, b)
 	b.sees(".trouble", restarted)
 	b.sees(".trouble", "what was being written then is not")
+	b.sees(".trouble", "has that written again from its beginning")
+	b.lacks(".trouble button", "where it stopped")
 	b.holds("!find('button[aria-label=Stop]') && !find('.working') && find('.flow').ariaBusy === 'false'")
-	b.click(".trouble button", "Go on where it stopped")
+	b.click(".trouble button", "Go on")
 	b.sees(".turn .prose", "Three, four")
 	b.lacks(".trouble", restarted)
 
@@ -104,7 +106,7 @@ func TestAnOpenDeliveryNoticesThatItsServerWasKilled(t *testing.T) {
 	b.sees(".trouble", restarted)
 	b.lacks(".delivery", "is being worked on")
 	b.holds("find('.stepper li[data-phase=legal][data-state=stopped]') && !find('.room .spin') && !find('.bar button', 'Stop')")
-	b.click(".trouble button", "Go on where it stopped")
+	b.click(".trouble button", "Go on")
 	b.sees(".delivery", "is being worked on")
 	b.holds("find('.stepper li[data-phase=legal][data-state=running]')")
 }
@@ -139,7 +141,7 @@ func TestAnOpenFlowNoticesThatItsServerWasKilled(t *testing.T) {
 		b.sees(".graph .trouble", restarted)
 	}
 	b.picture("flow-after-a-kill")
-	b.click(".trouble button", "Go on where it stopped")
+	b.click(".trouble button", "Go on")
 	b.sees(".node[data-state=run]", "critic")
 	b.lacks(".graph .trouble", restarted)
 }
@@ -165,7 +167,7 @@ func TestTheTimeForWhichAServerWasDeadIsShownAndNotCounted(t *testing.T) {
 	b.click(".panel button", "Rounds 1")
 	b.sees(".panel details", "interrupted")
 	b.click(".panel button[aria-label=Close]", "")
-	b.click(".trouble button", "Go on where it stopped")
+	b.click(".trouble button", "Go on")
 	b.sees(".node[data-state=done]", "Three.")
 	b.looksAt(session, "run")
 	b.sees(".lane[data-kind=break]", "Interrupted by a restart")

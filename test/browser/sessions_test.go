@@ -219,3 +219,25 @@ func TestALateAnswerDoesNotBringBackThatAConversationRuns(t *testing.T) {
 		t.Errorf("a conversation that was stopped is %s in the side bar", status)
 	}
 }
+
+// An answer that ends in the moment in which its conversation is left was seen, though nobody had
+// told the page yet that it is new.
+func TestAnAnswerThatEndsAsItIsLeftWasSeen(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	value[any](b, `void ((parse) => (JSON.parse = (...given) => {
+		const news = parse(...given);
+		if (news?.session?.unseen) news.session.unseen = false;
+		return news;
+	}))(JSON.parse)`)
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	b.holds("find('.flow[aria-busy=false]')")
+	value[any](b, "void (location.hash = '#/')")
+	b.holds("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seen'))")
+	value[any](b, "void (globalThis.before = true, location.reload())")
+	b.holds("!globalThis.before && find('.side .item', 'One')")
+	b.lacks(".side .item", "New")
+}

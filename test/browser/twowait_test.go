@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 const twoWaitConfiguration = `model: stub/stub-1
@@ -109,5 +111,75 @@ func TestOneOfTwoCardsIsAnsweredAfterARestart(t *testing.T) {
 		if files, _ := filepath.Glob(filepath.Join(k.dir, "data/agent-outputs/*/"+name+".md")); len(files) != 1 {
 			t.Errorf("of the %s there are %v", name, files)
 		}
+	}
+}
+
+// What is allowed in the whole conversation on one card is allowed on the other, too, which asks
+// no longer, unless that was not taken.
+func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	saves := func(name string) script {
+		call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+		return script{"You are the " + name, []reply{call, {text: "Saved by the " + name + "."}}}
+	}
+	m.directed(t, saves("writer"), saves("poet"))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	b.looksAt(h.runs(t, "both", "Both of you"), "")
+	b.holds("all('.needs').length === 2")
+	value[any](b, `void ((ask) => {
+		globalThis.fetch = (path, options) => (String(path).endsWith("/answers") ? new Promise((resolve) => (globalThis.arrives = resolve)) : ask(path, options));
+		globalThis.lets = () => (globalThis.fetch = ask);
+	})(globalThis.fetch)`)
+	b.presses(".needs button", "Allow in this conversation")
+	b.holds("globalThis.arrives && all('.needs').length === 0 && all('.answered').length === 2")
+	value[any](b, "void (lets(), arrives(new Response('{}', { status: 500 })))")
+	b.holds("all('.needs').length === 2 && all('.needs .not-taken').length === 1")
+	b.presses(".needs button", "Allow in this conversation")
+	b.sees("main", "Saved by the writer.")
+	b.sees("main", "Saved by the poet.")
+	b.lacks(approval, "")
+	b.holds("all('.answered').length === 2")
+}
+
+// Two long cards: what holds them scrolls, and nothing in them does on its own. A toast lies on
+// nothing that acts, and on a phone a finger finds Stop.
+func TestTwoLongCardsScrollAsOne(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	saves := func(name string) script {
+		return script{"You are the " + name, []reply{{tool: "write_file", arguments: map[string]any{"content": strings.Repeat("By the "+name+".\n", 40), "file_path": "{session-folder}/" + name + ".md"}}}}
+	}
+	m.directed(t, saves("writer"), saves("poet"))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "both", "Both of you")
+	for _, width := range []int64{1280, 900, 390} {
+		b.do(chromedp.EmulateViewport(width, 700))
+		for _, view := range []string{"", "flow"} {
+			b.looksAt(session, view)
+			b.holds("all('.needs').length === 2")
+			if inner := value[int](b, "all('.needs pre').filter((e) => e.scrollHeight > e.clientHeight + 1).length"); inner > 0 {
+				t.Errorf("%d px, %q: %d parts of cards scroll on their own", width, view, inner)
+			}
+			if width < 760 {
+				b.holds("(({ width, height }) => width >= 44 && height >= 44)(find('main button', 'Stop').getBoundingClientRect())")
+			}
+			// The answers of the card that is read are there.
+			b.holds("find('.needs button', 'Allow once').getBoundingClientRect().bottom < (find('.composer')?.getBoundingClientRect().top ?? innerHeight)")
+		}
+		value[any](b, "void import(document.querySelector('script[type=module]').src.replace(/app\\.js.*/, 'state.js')).then(({ toast }) => toast('Something that is said'))")
+		b.holds("find('.toast')")
+		if covered := value[[]string](b, `all("button, a, input, textarea, summary").filter((e) => !e.closest(".toast")).filter((e) => {
+			const a = e.getBoundingClientRect(), b = find(".toast").getBoundingClientRect();
+			return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+		}).map(called)`); len(covered) > 0 {
+			t.Errorf("%d px: a toast lies on %q", width, covered)
+		}
+		b.presses(".toast button", "")
+		b.lacks(".toast", "")
 	}
 }

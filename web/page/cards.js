@@ -5,7 +5,7 @@ import { api } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { json } from "./forms.js";
 import { kept } from "./kept.js";
-import { toast } from "./state.js";
+import { toast, update, useApp } from "./state.js";
 import { asOrder, kindOf, lower } from "./words.js";
 import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
@@ -15,13 +15,15 @@ export function Question({ item, agent, acts, id, openFile }) {
   const kind = item.ask.kind;
   if (!item.open) {
     const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
-    return html`<div class="acts answered" data-state=${state}>${icon(settledIcons[state])}<span>${settled(kind, item, agent)}</span></div>`;
+    return html`<${Settled} state=${state}>${settled(kind, item, agent)}<//>`;
   }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
 }
 
 const settledIcons = { done: "circle-check", refused: "circle-x", left: "circle-pause" };
+
+const Settled = ({ state, children }) => html`<div class="acts answered" data-state=${state}>${icon(settledIcons[state])}<span>${children}</span></div>`;
 
 // isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
 // somebody writes refuses it.
@@ -43,7 +45,7 @@ function useFocus() {
   const card = useRef(null);
   useEffect(() => {
     const box = document.activeElement;
-    if (box?.matches(".composer textarea") && !box.value) (card.current.querySelector("input[type=radio]") ?? card.current).focus();
+    if (box?.matches(".composer textarea") && !box.value) (card.current?.querySelector("input[type=radio]") ?? card.current)?.focus();
   }, []);
   return card;
 }
@@ -58,8 +60,9 @@ function useAnswer(acts, item) {
   const refused = (problem) => (setWhy(notTaken(problem)), toast(notTaken(problem)));
   const answer = (values, done) => {
     setWhy("");
-    acts.answer(item, values, done, refused);
+    const taken = acts.answer(item, values, done, refused);
     if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
+    return taken;
   };
   return [answer, why && html`<p class="small bad not-taken">${why}</p>`];
 }
@@ -179,8 +182,20 @@ function Decision({ id, tool, answer, refused }) {
 // answer.
 function Approval({ item, agent, acts, id, openFile }) {
   const card = useFocus();
-  const [answer, refused] = useAnswer(acts, item);
+  const [give, refused] = useAnswer(acts, item);
+  useApp();
+  // What is allowed in the whole conversation is so for every card about the same tool, and
+  // nobody decides on them any more.
+  const granted = (acts.granted ??= new Map());
+  const grant = (is) => (granted.set(item.tool, is), update());
+  const answer = (values, done) => {
+    const taken = give(values, done);
+    if (values.allow !== "session") return;
+    grant(true);
+    taken.then((is) => is || grant(false));
+  };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
+  if (granted.get(item.tool)) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}, in this whole conversation<//>`;
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />

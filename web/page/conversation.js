@@ -3,7 +3,7 @@
 import { agentOf, labelOf, taskNamed } from "./state.js";
 import { day, hour, nameOfPhase } from "./format.js";
 import { Prose } from "./prose.js";
-import { blocksOf, turnsOf } from "./turns.js";
+import { blocksOf, isSaid, turnsOf } from "./turns.js";
 import { Component, Face, html, icon, lazy, speaks, styled, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
@@ -99,20 +99,20 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
 // Turn is drawn again only when it has changed: long conversations stay quick.
 class Turn extends Component {
   shouldComponentUpdate(next) {
-    return ["version", "idle", "agent", "last", "shownFile"].some((name) => next[name] !== this.props[name]) || next.turn.items.length !== this.props.turn.items.length;
+    return ["version", "idle", "agent", "last", "shownFile"].some((name) => next[name] !== this.props[name]) || next.turn.exchange !== this.props.turn.exchange || next.turn.items.length !== this.props.turn.items.length;
   }
 
   render({ turn, agent, last, idle, acts, id, openFile }) {
     if (turn.who === "you") return html`<${Said} item=${turn.items[0]} idle=${idle} acts=${acts} />`;
     const name = turn.step || (turn.phase && nameOfPhase(turn.phase)) || agent.name || turn.agent || "Troupe";
-    const answer = turn.items.findLast((item) => item.type === "answer" && item.text);
+    const answer = turn.items.findLast(isSaid);
     const streaming = turn.items.some((item) => item.streaming);
     return html`<article class="turn" data-depth=${Math.min(turn.depth ?? 0, 3)} aria-label=${`${name}, ${hour(turn.time)}`}>
       <${Face} id=${turn.agent} name=${name} />
       <div>
         <header><${Face} id=${turn.agent} name=${name} size="s phone-only" /><b>${name}</b><time datetime=${turn.time}>${hour(turn.time)}</time></header>
         ${blocksOf(turn.items).map((block) => html`<${Part} key=${block.type + block.key} block=${block} agent=${agent} last=${last} acts=${acts} id=${id} openFile=${openFile} />`)}
-        ${answer && (streaming ? html`<footer></footer>` : html`<${Foot} answer=${answer} exchange=${turn.items.at(-1).exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`)}
+        ${answer && (streaming ? html`<footer></footer>` : html`<${Foot} answer=${answer} exchange=${turn.exchange} last=${last} idle=${idle} acts=${acts} id=${id} />`)}
       </div>
     </article>`;
   }

@@ -22,11 +22,11 @@ const namesOf = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // useDraft is the draft of a conversation, or of another place where people write:
 // { text, files, instead }. instead is the message that it replaces: meanwhile what was
-// in the box before is put aside.
+// in the box before is put aside. Of several windows each keeps what was typed in it.
 export function useDraft(id) {
   const drafts = useRef(new Map()).current;
   const [, draw] = useState(0);
-  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("draft." + id, "") || kept("sending." + id)?.text || "" });
+  if (!drafts.has(id)) drafts.set(id, { ...empty, text: kept("own." + id) || kept("draft." + id, "") || kept("sending." + id)?.text || "" });
   const set = (next) => {
     const before = drafts.get(id);
     const draft = typeof next === "function" ? next(before) : next;
@@ -34,7 +34,11 @@ export function useDraft(id) {
     draw((n) => n + 1);
     if (draft.instead || before.instead) keep("editing." + id, draft.instead && { after: draft.instead.after, text: draft.text });
     if (draft.instead) return;
-    keep("draft." + id, draft.text);
+    if (draft.text !== before.text) {
+      keep("own." + id, draft.text);
+      // What another window has stored stays.
+      if (draft.text || kept("draft." + id) === before.text) keep("draft." + id, draft.text);
+    }
     if (draft.files !== before.files && !kept("sending." + id)) keeping(id, draft.files);
   };
   useEffect(() => {
@@ -46,6 +50,11 @@ export function useDraft(id) {
       const { files: now, instead, aside } = drafts.get(id);
       if (instead ? aside.files.length === 0 : now.length === 0) set((draft) => (instead ? { ...draft, aside: { ...aside, files } } : { ...draft, files }));
     });
+  }, [id]);
+  useEffect(() => {
+    let end = null;
+    import("./windows.js").then(({ beside }) => end ?? (end = beside(id, () => drafts.get(id), set)), () => {});
+    return () => (end ??= () => {})();
   }, [id]);
   return [drafts.get(id), set];
 }
@@ -63,7 +72,7 @@ export function sendingOf(id, draft, set) {
   keep("sending." + id, { text: draft.text });
   return () => {
     keep("sending." + id, null);
-    set((now) => ({ ...now, files: [...now.files] })); // which keeps those that are left
+    set((now) => (draft.files.length || now.files.length ? { ...now, files: [...now.files] } : now)); // which keeps those that are left
   };
 }
 
@@ -75,6 +84,6 @@ export function useKept(key) {
 
 // forget takes away the draft of a conversation that is gone.
 export function forget(id) {
-  for (const key of ["draft.", "sending.", "editing."]) keep(key + id, null);
+  for (const key of ["own.", "draft.", "sending.", "editing."]) keep(key + id, null);
   keeping(id, []);
 }

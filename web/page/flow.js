@@ -291,22 +291,37 @@ const same = (a) => (b) => a.from === b.from && a.to === b.to;
 // beyond are the ways that are not drawn anyway, each once.
 const beyond = (ways, edges = []) => ways.filter((e, i) => !edges.some(same(e)) && ways.findIndex(same(e)) === i);
 
-// drawnEdge is an edge with its path: onwards from side to side, back from below to below,
-// and to one above or below straight there.
-function drawnEdge(e, places) {
-  const a = places.get(e.from), b = places.get(e.to), middle = width / 2;
-  if (Math.abs(a.x - b.x) < width) {
-    const down = b.y > a.y;
-    return { ...e, path: `M${a.x + middle} ${down ? a.y + height : a.y} L ${b.x + middle} ${down ? b.y : b.y + height}` };
-  }
-  if (e.back || b.x < a.x) return { ...e, path: `M${a.x + middle} ${a.y + height} C ${a.x + middle} ${a.y + height + turn} ${b.x + middle} ${b.y + height + turn} ${b.x + middle} ${b.y + height}` };
-  const x1 = a.x + width, y1 = a.y + height / 2, x2 = b.x, y2 = b.y + height / 2, mid = Math.max(24, (x2 - x1) / 2);
-  return { ...e, path: `M${x1} ${y1} C ${x1 + mid} ${y1} ${x2 - mid} ${y2} ${x2} ${y2}` };
+// drawnEdge is an edge with its path: the plainest that leads behind no box.
+export function drawnEdge(e, places) {
+  const a = places.get(e.from), b = places.get(e.to), ways = waysOf(a, b, e.back);
+  const [from, out, into, to] = ways.find((way) => ![...places.values()].some((box) => isBehind(way, box, box === a || box === b ? -2 : 3))) ?? ways[0];
+  return { ...e, path: `M${from} C ${out} ${into} ${to}` };
+}
+
+// waysOf are the ways from one box to another, the plainest first, each as the points of a curve:
+// onwards from side to side, back from below to below, to one above or below straight there, and
+// around what is in between.
+function waysOf(a, b, isBack) {
+  const [left, right, above, below] = [[-1, 0], [1, 0], [0, -1], [0, 1]];
+  const at = (box, [x, y], reach) => [box.x + (width / 2) * (1 + x) + x * reach, box.y + (height / 2) * (1 + y) + y * reach];
+  const way = (out, into, reach) => [at(a, out, 0), at(a, out, reach), at(b, into, reach), at(b, into, 0)];
+  const around = (...sides) => sides.map((side) => way(side, side, turn));
+  const across = (out, into) => way(out, into, Math.max(24, (Math.abs(b.x - a.x) - width) / 2));
+  if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 0), ...around(right, left)] : [way(above, below, 0), ...around(left, right)];
+  return isBack || b.x < a.x ? [...around(below, above), b.x < a.x ? across(left, right) : across(right, left)] : [across(right, left), ...around(below, above)];
+}
+
+// isBehind says of a curve that it runs through a box, or nearer to it than so many pixels.
+function isBehind([p, q, r, s], box, near) {
+  const point = (t, i) => p[i] * (1 - t) ** 3 + 3 * q[i] * t * (1 - t) ** 2 + 3 * r[i] * t ** 2 * (1 - t) + s[i] * t ** 3;
+  const isIn = (value, from, size) => value > from - near && value < from + size + near;
+  return Array.from({ length: 49 }, (_, n) => n / 48).some((t) => isIn(point(t, 0), box.x, width) && isIn(point(t, 1), box.y, height));
 }
 
 const turn = 44; // how far what leads back swings out
 
-function laidOut(flow) {
+// laidOut is where the boxes, the frames and the edges of a flow are.
+export function laidOut(flow) {
   const g = new Graph({ compound: true });
   g.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 56, marginx: 8, marginy: 20 });
   g.setDefaultEdgeLabel(() => ({}));

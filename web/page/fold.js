@@ -226,6 +226,15 @@ export class Session {
     return this.items.at(-1);
   }
 
+  // since puts an answer that nobody has followed where it began, before what other runs did
+  // meanwhile: where it stands for those who have.
+  since(item, ms) {
+    let at = this.items.length - 1;
+    for (let other; (other = this.items[at - 1]) && other.type !== "user" && other.run !== item.run && Date.parse(other.time) > ms + 1; ) at--;
+    this.items.splice(at, 0, this.items.pop());
+    return Object.assign(item, { time: new Date(ms).toISOString() });
+  }
+
   // placed says of an item where its run stands. What is shown of a reply may be there before
   // the beginning of its run is: then it is known with the reply.
   placed(event, item) {
@@ -377,7 +386,7 @@ const handlers = {
     if (b.purpose) return;
     const text = b.message.text || b.message.refusal || "";
     const thought = b.message.thought ?? "";
-    const entry = s.entry(e) ?? (text || thought ? s.begin(e, { type: "answer" }) : null);
+    const entry = s.entry(e) ?? (text || thought ? s.since(s.begin(e, { type: "answer" }), Date.parse(e.time) - ((b.first_token_ms && b.latency_ms - b.first_token_ms) || 0)) : null);
     if (entry) Object.assign(entry, s.placed(e, entry), { text, thought, streaming: false, stale: false, finish: b.finish, seq: e.seq, version: (entry.version ?? 0) + 1 });
     s.complete(e);
   },

@@ -1,24 +1,27 @@
 // What this browser keeps for its user: drafts, and how the page looks. Without
-// storage it is kept for as long as the page is open.
+// storage it is kept for as long as the page is open. What begins with "own." is this
+// window's alone.
 
+// memory has what could not be stored.
 const memory = new Map();
+const storeOf = (key) => (key.startsWith("own.") ? sessionStorage : localStorage);
 
 export function kept(key, otherwise = null) {
+  if (memory.has(key)) return memory.get(key) ?? otherwise;
   try {
-    const text = localStorage.getItem("troupe." + key);
-    return text === null ? (memory.get(key) ?? otherwise) : JSON.parse(text);
+    return JSON.parse(storeOf(key).getItem("troupe." + key)) ?? otherwise;
   } catch {
-    return memory.get(key) ?? otherwise;
+    return otherwise;
   }
 }
 
 // keep keeps a value; null and "" take it away.
 export function keep(key, value) {
-  memory.set(key, value);
+  memory.delete(key);
   try {
-    if (value === null || value === undefined || value === "") localStorage.removeItem("troupe." + key);
-    else localStorage.setItem("troupe." + key, JSON.stringify(value));
+    if ((value ?? "") === "") storeOf(key).removeItem("troupe." + key);
+    else storeOf(key).setItem("troupe." + key, JSON.stringify(value));
   } catch {
-    // It holds for as long as the page is open.
+    memory.set(key, value);
   }
 }

@@ -92,7 +92,8 @@ export function deleteSession(id, title, files = []) {
 // clear forgets the draft of a conversation that is deleted. What was typed there, perhaps in
 // another tab, is kept in the box of the first screen, below what is there.
 function clear(id) {
-  const text = kept("draft." + id, ""), box = "draft.home." + app.me.name;
-  if (text) keep(box, [kept(box, ""), text].filter(Boolean).join("\n\n"));
+  const typed = (box) => [kept("own." + box), kept("draft." + box)];
+  const here = typed(id), home = "home." + app.me.name, text = [...new Set([...typed(home), ...here])].filter(Boolean).join("\n\n");
+  if (here.some(Boolean)) for (const key of ["own.", "draft."]) keep(key + home, text);
   forget(id);
 }

@@ -113,6 +113,8 @@ export function Room({ route }) {
     if (here.caughtUp && status !== "empty") say(announced(agent.name)[asks ? "waiting" : status] ?? "");
     if (info?.unseen && !document.hidden) api.seen(id).catch(() => {});
   }, [status, !asks, info?.unseen, document.hidden]);
+  // Who leaves may have seen an answer that is not known as new yet.
+  useEffect(() => () => here.caughtUp && here.session.status !== "running" && !document.hidden && app.sessions.has(id) && api.seen(id).catch(() => {}), [id]);
   useEffect(() => {
     const was = here.caughtUp && editedBefore(id, session.items);
     if (was) setDraft(was);

@@ -34,7 +34,7 @@ const onward = (acts) => acts.resume && ["Go on", acts.resume];
 // message, and can go on with it. A flow or a delivery is told nothing: it takes up what it
 // was doing, and asks its agent for the whole answer.
 const goesOn = (acts, { half }) => half && acts.say && acts.agent !== pipeline && !isFlow(acts.agent);
-const sofar = (c, acts) => (!c.half ? "" : " What was said so far is above." + (goesOn(acts, c) ? " Go on from there, or have this answer begun anew." : acts.resume ? " To go on begins this answer anew; what was done for it stays done." : ""));
+const sofar = (c, acts) => (!c.half ? "" : " What was said so far is above." + (goesOn(acts, c) ? " Go on from there, or have this answer begun anew." : acts.resume ? " Going on has this answer written again from its beginning; what was done for it stays done." : ""));
 const beginAgain = (name) => (acts, c) => (goesOn(acts, c) ? [["Go on from here", () => acts.say("Go on where your answer broke off, without repeating it.")], acts.resume && ["Begin it anew", acts.resume]] : [acts.resume && [name, acts.resume]]);
 const often = (n) => (n > 1 ? `, ${["twice", "three times", "four times", "five times"][n - 2] ?? `${n} times`}` : "");
 const operator = "Ask whoever runs Troupe.";
@@ -98,7 +98,7 @@ const catalogue = {
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
-  interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `What was finished ${c.until ? `by ${c.until}` : "before"} is on record; what was being written then is not, and going on begins it anew. No tool is used twice.`, (acts) => [acts.resume && ["Go on where it stopped", acts.resume]], "soft"],
+  interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `What was finished ${c.until ? `by ${c.until}` : "before"} is on record; what was being written then is not. Going on has that written again from its beginning; no tool is used twice.`, (acts) => [onward(acts)], "soft"],
   cancelled: ["circle-pause", (c) => (c.died ? "Troupe was restarted in the middle of this" : "Stopped"), (c, acts) => c.died ? "What was finished before that is on record; what was being written then is not." : c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
   delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],

@@ -2,7 +2,8 @@
 // about it.
 
 // turnsOf returns turns in order: { key, who: "you" | "agent", agent, time, items,
-// version }. Items of one agent that follow each other are one turn.
+// version, exchange }. Items of one agent that follow each other are one turn. exchange is
+// what an answer took, at the last of its turns that says something.
 export function turnsOf(items) {
   const turns = [];
   for (const item of items) {
@@ -16,8 +17,16 @@ export function turnsOf(items) {
       turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
     }
   }
+  const told = new Set();
+  for (const turn of turns.toReversed()) {
+    const { exchange } = turn.items.at(-1);
+    if (exchange && !told.has(exchange) && turn.items.some(isSaid)) told.add((turn.exchange = exchange));
+  }
   return turns;
 }
+
+// isSaid says of an item that it is an answer that has words.
+export const isSaid = (item) => item.type === "answer" && item.text;
 
 // isVainAgain says that a call would have handed over as the one before it, and neither did:
 // whatever was said in between.

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { failuresIn, named, preview, statesOf } = await import("../page/flow.js");
+const { drawnEdge, failuresIn, laidOut, named, preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -107,4 +107,21 @@ test("a step that is answered goes on after the others, and one at which somebod
   assert.equal(of("running", "answered"), "next");
   assert.equal(of("running", "running"), "run");
   assert.equal(of("cancelled", "waiting"), "halt");
+});
+
+test("no way from one member of a team to another leads behind a third", () => {
+  const members = ["2", "3", "4", "5"], nodes = [node("1", "team", "desk"), ...members.map((id) => node(id, "agent", "member" + id, "1"))];
+  const edges = { column: [], star: ["3", "4", "5"].map((to) => ({ from: "2", to })), line: [{ from: "2", to: "3" }, { from: "3", to: "4" }, { from: "4", to: "5" }] };
+  for (const [shape, drawn] of Object.entries(edges)) {
+    const { places } = laidOut({ nodes, edges: drawn });
+    for (const from of members) for (const to of members.filter((id) => id !== from)) {
+      const [x0, y0, ...rest] = drawnEdge({ from, to, team: true }, places).path.match(/-?[\d.]+/g).map(Number);
+      assert.equal(rest.length, 6);
+      const [x1, y1, x2, y2, x3, y3] = rest, at = (t, a, b, c, d) => a * (1 - t) ** 3 + 3 * b * t * (1 - t) ** 2 + 3 * c * t ** 2 * (1 - t) + d * t ** 3;
+      for (let t = 0; t <= 1; t += 0.005) {
+        const x = at(t, x0, x1, x2, x3), y = at(t, y0, y1, y2, y3);
+        for (const id of members) if (id !== from && id !== to) assert.ok(!(x > places.get(id).x && x < places.get(id).x + 196 && y > places.get(id).y && y < places.get(id).y + 84), `${shape}: ${from} to ${to} is behind ${id}`);
+      }
+    }
+  }
 });

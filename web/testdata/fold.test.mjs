@@ -358,3 +358,17 @@ test("a call at which somebody has stopped was not made, whatever is said next",
   for (const event of [e.start("alex", "on"), e.said("on")]) s.take(event);
   assert.equal(s.items.find((i) => i.type === "tool").state, "waiting");
 });
+
+test("answers that are given at the same time stand in one order, followed or loaded", () => {
+  const at = (ms) => new Date(1e12 + ms).toISOString();
+  const event = (seq, ms, run, kind, body) => ({ seq, time: at(ms), run, parent: run === "r" ? "" : "r", agent: run, step: "2", kind, body: { depth: 1, ...body } });
+  const replied = (text, latency_ms) => ({ message: { text }, usage: {}, latency_ms, first_token_ms: 40 });
+  const events = [
+    event(1, 0, "r", "run_started"), event(2, 0, "r", "user_said", { text: "Both" }), event(3, 60, "writer", "run_started"), event(4, 60, "poet", "run_started"),
+    event(0, 100, "writer", "text_delta", { text: "Lo", attempt: 1 }), event(0, 200, "poet", "text_delta", { text: "Short", attempt: 1 }),
+    event(5, 300, "poet", "model_replied", replied("Short.", 140)), event(6, 900, "writer", "model_replied", replied("Long.", 840)),
+  ];
+  const order = (list) => fold(list).items.map((i) => [i.text, i.time]);
+  assert.deepEqual(order(events), [["Both", at(0)], ["Long.", at(100)], ["Short.", at(200)]]);
+  assert.deepEqual(order(events.filter((e) => e.seq)), order(events));
+});

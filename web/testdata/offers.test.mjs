@@ -77,7 +77,7 @@ test("an agent is asked for the rest of an answer that broke off, a flow to do i
   app.flows = [{ name: "review", nodes: [{ id: "1", kind: "agent", agent: "clerk" }] }];
   for (const code of ["answer_cut", "cancelled", "provider_down"]) {
     assert.match(card(code, acts, { half: true }), /Go on from here.*Begin it anew/, `${code} of an agent`);
-    assert.match(card(code, { ...acts, agent: "review" }, { half: true }), /begins this answer anew(?!.*Go on from here)/, `${code} of a flow`);
+    assert.match(card(code, { ...acts, agent: "review" }, { half: true }), /has this answer written again from its beginning(?!.*Go on from here)/, `${code} of a flow`);
     assert.doesNotMatch(card(code, acts), /Go on from here|begins? this answer/, `${code} with nothing said`);
     assert.doesNotMatch(card(code, { model: acts.model }, { half: true }), /[Gg]o on|[Gg]oing on|anew/, `${code} that is past`);
   }

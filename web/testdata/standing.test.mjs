@@ -93,6 +93,17 @@ test("each answer in a delivery shows what it took itself", () => {
   assert.deepEqual([s.exchange.tokens, s.exchange.cost], [130, 3]);
 });
 
+test("what an answer of several parts took is said once, below the last that says something", () => {
+  const { s, add } = log();
+  const says = (run, parent, depth, text) => (add(0, run, parent, "run_started", { depth }, run), add(1, run, parent, "model_replied", { message: { text }, usage: { input_tokens: 5 } }, run));
+  says("lead", "", 0, "I ask the poet.");
+  says("poet", "lead", 1, "A verse.");
+  add(1, "lead", "", "model_replied", { message: { text: "Here it is." }, usage: { input_tokens: 5 } }, "lead");
+  says("critic", "lead", 1, "It will do.");
+  add(0, "lead", "", "tool_called", { tool: "write_file", arguments: {} }, "lead");
+  assert.deepEqual(turnsOf(s.items).map((turn) => [turn.agent, turn.exchange?.tokens]), [["lead", undefined], ["poet", 5], ["lead", 20], ["critic", 5], ["lead", undefined]]);
+});
+
 test("what a person takes to answer is no time of the answer", () => {
   // A decision goes on with the turn; what is written is said, and begins another one.
   for (const [said, want] of [[{ answer: { approved: true } }, 5000], [{}, 3000]]) {
