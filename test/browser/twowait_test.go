@@ -144,6 +144,55 @@ func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
 	b.holds("all('.answered').length === 2")
 }
 
+// The second click of a double click does not answer the card that comes to where the first one
+// was, in the conversation and on the first screen: nobody has read it.
+func TestADoubleClickAnswersOneCard(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"conversation", "first screen"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t)
+			saves := func(name string) script {
+				call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+				return script{"You are the " + name, []reply{call, {text: "Saved by the " + name + "."}}}
+			}
+			m.directed(t, saves("writer"), saves("poet"))
+			h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+			b := open(t, h.link)
+			b.sees(".agent", "writer")
+			session := h.runs(t, "both", "Both of you")
+			if place == "conversation" {
+				b.looksAt(session, "")
+				b.holds("all('.needs').length === 2")
+			}
+			const button = ":is(.needs, .waits) .end button"
+			clicks := func(when, left int) {
+				t.Helper()
+				b.holds("!!find(%s, 'Allow once')", button)
+				value[any](b, `(() => {
+					const event = new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1, clientX: 100, clientY: 100 });
+					Object.defineProperty(event, "timeStamp", { value: %s });
+					globalThis.clicked = find(%s, "Allow once");
+					clicked.dispatchEvent(event);
+				})()`, when, button)
+				b.holds("all(%s).filter((e) => e.innerText === 'Allow once').length === %s", button, left)
+			}
+			asked := 1 // at a time, on the first screen
+			if place == "conversation" {
+				asked = 2
+			}
+			clicks(1000, asked-1)
+			b.holds("find(%s, 'Allow once') && !clicked.isConnected", button) // the other one
+			clicks(1300, 1)
+			b.holds("clicked.isConnected")
+			clicks(3000, 0)
+			b.looksAt(session, "")
+			b.sees("main", "Saved by the writer.")
+			b.sees("main", "Saved by the poet.")
+		})
+	}
+}
+
 // Two long cards: what holds them scrolls, and nothing in them does on its own. A toast lies on
 // nothing that acts, and on a phone a finger finds Stop.
 func TestTwoLongCardsScrollAsOne(t *testing.T) {

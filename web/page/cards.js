@@ -11,6 +11,15 @@ import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
+// The second click of a double click is not for the card that comes to where another was answered.
+let last = { timeStamp: -Infinity };
+addEventListener("click", (event) => {
+  if (!event.detail || !event.target.closest?.(":is(.needs, .waits) .end button")) return; // a key
+  const isDouble = event.timeStamp - last.timeStamp < 800 && Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY) < 30;
+  last = event;
+  if (isDouble) event.preventDefault(), event.stopPropagation();
+}, true);
+
 export function Question({ item, agent, acts, id, openFile }) {
   const kind = item.ask.kind;
   if (!item.open) {

@@ -20,6 +20,9 @@ function keeping(id, files) {
 
 const namesOf = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
+// editing is where a message is kept that is being edited: in this window, and for the next one.
+const editing = ["own.editing.", "editing."];
+
 // useDraft is the draft of a conversation, or of another place where people write:
 // { text, files, instead }. instead is the message that it replaces: meanwhile what was
 // in the box before is put aside. Of several windows each keeps what was typed in it.
@@ -32,7 +35,7 @@ export function useDraft(id) {
     const draft = typeof next === "function" ? next(before) : next;
     drafts.set(id, draft.instead && !draft.aside ? { ...draft, aside: before.aside ?? before } : draft);
     draw((n) => n + 1);
-    if (draft.instead || before.instead) keep("editing." + id, draft.instead && { after: draft.instead.after, text: draft.text });
+    if (draft.instead || before.instead) for (const key of editing) keep(key + id, draft.instead && { after: draft.instead.after, text: draft.text });
     if (draft.instead) return;
     if (draft.text !== before.text) {
       keep("own." + id, draft.text);
@@ -61,7 +64,7 @@ export function useDraft(id) {
 
 // editedBefore is the draft of a message that was being edited when the page was left.
 export function editedBefore(id, items) {
-  const was = kept("editing." + id), item = was && items.findLast((one) => one.type === "user" && one.after === was.after);
+  const was = kept(editing[0] + id) ?? kept(editing[1] + id), item = was && items.findLast((one) => one.type === "user" && one.after === was.after);
   return item ? { text: was.text, files: item.parts.filter((part) => part.data), instead: item } : null;
 }
 
@@ -84,6 +87,6 @@ export function useKept(key) {
 
 // forget takes away the draft of a conversation that is gone.
 export function forget(id) {
-  for (const key of ["own.", "draft.", "sending.", "editing."]) keep(key + id, null);
+  for (const key of ["own.", "draft.", "sending.", ...editing]) keep(key + id, null);
   keeping(id, []);
 }

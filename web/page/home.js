@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, leaving, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
-import { empty, longPaste, useDraft } from "./draft.js";
+import { empty, longPaste, sendingOf, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { asOrder, gates, lower, now } from "./words.js";
@@ -10,7 +10,7 @@ import { nameOf, when } from "./format.js";
 import { since, fileIcon } from "./forms.js";
 import { goTo } from "./keys.js";
 import { go, talkAddress } from "./route.js";
-import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const ApprovalAtHome = lazy(() => styled(() => import("./cards.js")), "ApprovalAtHome");
@@ -77,11 +77,14 @@ function Ask() {
     event?.preventDefault();
     if (busy || (!text.trim() && !files.length)) return;
     setBusy(true);
+    const ended = sendingOf(place, { text, files }, setDraft);
     try {
       await begin(agent.id, text, files.map(({ name, mime, data }) => ({ name, mime, data })), model);
       setDraft(empty);
     } catch {
       setBusy(false); // what was typed is still there
+    } finally {
+      ended();
     }
   };
   const attach = async (list) => {
@@ -89,7 +92,7 @@ function Ask() {
     const { addFiles } = await import("./attach.js");
     setFiles(await addFiles(files, list, toast));
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const drop = (event) => event.dataTransfer?.files.length && attach([...event.dataTransfer.files]);
     document.addEventListener("drop", drop);
     return () => document.removeEventListener("drop", drop);

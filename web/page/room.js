@@ -138,6 +138,7 @@ export function Room({ route }) {
   const held = session.context ? session.context.system + session.context.tools + session.context.history : 0;
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
   const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
+  const asked = session.questions.find((q) => !acts.granted?.get(q.tool));
   const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent) || "$0"} of ${money(mostOf(session))}` : info?.spent ? ` · ${cost(info.spent)}` : "";
   return html`
@@ -160,7 +161,7 @@ export function Room({ route }) {
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${session.questions[0]?.ask.kind === "approval" ? "Decide above; what you write here says no" : session.questions.length || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          hint=${asked?.ask.kind === "approval" ? "Decide above; what you write here says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} key=${file} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

@@ -15,7 +15,7 @@ const decode = (text) => {
 export function routeOf(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [name = "", id = "", view = "", ...rest] = path.split("/").map(decode);
-  return { name, id, view, at: rest.join("/"), query: Object.fromEntries(new URLSearchParams(query)) };
+  return { name: name === "s" && !id ? "" : name, id, view, at: rest.join("/"), query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 // address writes one.

@@ -121,8 +121,8 @@ function useSettings() {
   return { settings, problem, save, again };
 }
 
-// gives has an element take the focus, where what had it is gone.
-const gives = (id) => requestAnimationFrame(() => document.activeElement === document.body && document.getElementById(id)?.focus());
+// gives has an element take the focus, where what had it is gone: nothing has it then, or the headline.
+const gives = (id) => requestAnimationFrame(() => document.activeElement.matches("body, h1") && document.getElementById(id)?.focus());
 
 function ModelSettings() {
   const { settings, problem, save, again } = useSettings();

@@ -3,21 +3,37 @@
 
 import { keep, kept } from "./kept.js";
 
-// A window that is left keeps the words of its own that another has written over, for whoever comes next.
-addEventListener("pagehide", () => {
-  for (const key of Object.keys(sessionStorage)) {
-    const id = /^troupe\.own\.(.*)/s.exec(key)?.[1], own = id && kept("own." + id);
-    if (own && !kept("draft." + id, "").includes(own)) keep("left." + id, [...kept("left." + id, []), own]);
+// Each window has a name, by which it takes back what it left when it is still there: it was
+// only loaded again.
+const mine = kept("own.window") ?? crypto.randomUUID();
+keep("own.window", mine);
+
+const namesOf = (storage, kind) => Object.keys(storage).flatMap((key) => (key.startsWith(`troupe.${kind}.`) ? [key.slice(8 + kind.length)] : []));
+
+// leave keeps the words of this window that another has written over, for whoever comes next, and
+// come takes them back.
+const leave = () => {
+  for (const id of namesOf(sessionStorage, "own")) {
+    const own = kept("own." + id);
+    if (id !== "window" && typeof own === "string" && kept("draft." + id) !== own) keep("left." + id, { ...kept("left." + id), [mine]: own });
   }
-});
+};
+const come = () => {
+  for (const id of namesOf(localStorage, "left")) {
+    const { [mine]: _, ...others } = kept("left." + id, {});
+    keep("left." + id, Object.keys(others).length ? others : null);
+  }
+};
+addEventListener("pagehide", leave);
+addEventListener("pageshow", come);
+if (document.readyState === "complete") come(); // before, it would not be told that it is left
 
 // beside keeps a box in step with the same one in other windows: draft is what is in it, and set
 // changes that. It returns what ends it. A box that nobody has typed into shows what is typed
 // elsewhere; one whose words were sent elsewhere is emptied.
 export function beside(id, draft, set) {
-  const own = kept("own." + id), left = kept("left." + id, []).filter((text) => text !== own);
-  if (own) keep("left." + id, left.length ? left : null);
-  else if (left.length && !draft().instead) {
+  const left = Object.values(kept("left." + id, {}));
+  if (left.length && !kept("own." + id) && !draft().instead) {
     keep("left." + id, null);
     set((now) => ({ ...now, text: [now.text, ...left].filter(Boolean).join("\n\n") }));
   }
