@@ -41,7 +41,7 @@ func (s *Server) admit(tool string) (*link, error) {
 	s.mu.Lock()
 	l, due, o := s.link, s.due, s.offers[tool]
 	s.mu.Unlock()
-	if l == nil {
+	if l == nil || l.isLost.Load() {
 		return nil, s.absent(time.Until(due))
 	}
 	if o == nil {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +20,7 @@ type link struct {
 	end     context.CancelFunc
 	changed chan struct{} // has a value when the server's tools have changed
 	lost    chan error    // has a value when the server did not answer
+	isLost  atomic.Bool   // it does not answer any more: no call is made
 	broken  chan struct{} // closed when the session is over
 	err     error         // why it is over
 }
@@ -79,6 +81,7 @@ func newLink(ctx context.Context, p *process, t sdk.Transport, o *sdk.ClientSess
 
 // lose says that the link is of no use any more.
 func (l *link) lose(err error) {
+	l.isLost.Store(true)
 	select {
 	case l.lost <- err:
 	default: // somebody else said so
