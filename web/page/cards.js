@@ -11,10 +11,11 @@ import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
-// The second click of a double click is not for the card that comes to where another was answered.
+// The second click of a double click is not for the approval or the question that comes to where
+// another was answered. The next gate comes when there is something new to decide.
 let last = { timeStamp: -Infinity };
 addEventListener("click", (event) => {
-  if (!event.detail || !event.target.closest?.(":is(.needs, .waits) .end button")) return; // a key
+  if (!event.detail || !event.target.closest?.(":is([aria-label=Approval], [aria-label=Question], .waits) .end button")) return; // a key
   const isDouble = event.timeStamp - last.timeStamp < 800 && Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY) < 30;
   last = event;
   if (isDouble) event.preventDefault(), event.stopPropagation();
