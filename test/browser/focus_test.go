@@ -157,6 +157,32 @@ func TestTheBoxHasTheFocusOfWhatGoes(t *testing.T) {
 	b.hasFocus(composer)
 }
 
+// What is watched is watched on, though something that was watched before is still being looked at.
+func TestTheBoxHasTheFocusOfWhatIsPressedRightAfterIt(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Hello")
+	m.answers(t, "Good morning.")
+	b.sees(answers, "Good morning.")
+	b.holds("performance.getEntriesByType('resource').some((r) => r.name.endsWith('/focus.js') && r.responseEnd)")
+	value[any](b, `void (async () => {
+		const box = find(%s), frame = () => new Promise(requestAnimationFrame);
+		await frame(), await frame();
+		box.focus();
+		box.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+		const button = document.body.appendChild(document.createElement("button"));
+		await null; // it is seen, and looked at in the next frame
+		button.focus();
+		button.click();
+		await frame(), await frame();
+		button.remove();
+		globalThis.isGone = true;
+	})()`, composer)
+	b.holds("globalThis.isGone")
+	b.hasFocus(composer)
+}
+
 // Who stops a flow is at what can be done then, or at its headline.
 func TestAFlowThatIsStoppedKeepsTheFocus(t *testing.T) {
 	t.Parallel()

@@ -54,9 +54,10 @@ function watch(from) {
     if (card && isLost && isGone && document.activeElement.matches("h1")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
-  const seen = new MutationObserver(() => requestAnimationFrame(look));
-  const timer = setTimeout(() => end(), longest);
-  end = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
+  const ends = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
+  const seen = new MutationObserver(() => requestAnimationFrame(() => end === ends && look())); // unless another is watched by then
+  const timer = setTimeout(ends, longest);
+  end = ends;
   seen.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }
 
