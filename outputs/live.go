@@ -48,8 +48,8 @@ func (f *Folders) evict() {
 
 // follow takes events into account that were just stored, and writes the manifest if
 // it matters now: when a run has ended, when its session's first file is saved, and when it is
-// asked for, without events. Otherwise the first follows soon. Where events are missing, it
-// reads the log. r.mu is held.
+// asked for, without events. The first, and the end of a run that soon follows another, are
+// written soon otherwise. Where events are missing, it reads the log. r.mu is held.
 func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) error {
 	if len(events) > 0 && events[0].Seq == 1 && !events[0].Time.Equal(r.info.Started) {
 		r.reset() // the id had another log before
@@ -69,14 +69,21 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 	if !r.behind {
 		return nil
 	}
-	if len(events) > 0 && !slices.ContainsFunc(events, isEnd) && (r.written || !slices.ContainsFunc(events, isSaved)) {
-		f.begin(r)
+	isOver, now := slices.ContainsFunc(events, isEnd), time.Now()
+	switch {
+	case len(events) == 0, !r.written && slices.ContainsFunc(events, isSaved):
+	case isOver && now.Sub(r.ended) >= soon:
+		r.ended = now
+	case isOver, !r.written:
+		f.writeSoon(r)
+		return nil
+	default:
 		return nil
 	}
 	if err := f.write(r); err != nil {
 		return err
 	}
-	r.behind, r.written = false, true
+	r.behind, r.due, r.written = false, false, true
 	return nil
 }
 

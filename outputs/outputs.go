@@ -3,7 +3,9 @@
 //
 // [Keep] wraps a [troupe.Store]. A session has its folder and manifest three seconds
 // after it began, at the end of its first run, with its first file, or when somebody asks
-// for them, whichever comes first; every end of a run is in the manifest. The log is the
+// for them, whichever comes first. Every end of a run is in the manifest: at once, or, where
+// another run of the session ended less than three seconds before, three seconds later and
+// for whoever asks for it. The log is the
 // truth and the manifest follows from it: a manifest that is missing, damaged or behind is
 // made again, and no trouble with a manifest fails what was stored.
 package outputs
@@ -41,8 +43,8 @@ type Folders struct {
 
 	mu   sync.Mutex
 	live map[string]*record
-	// begun are the sessions whose folders and manifests are made when timer is over.
-	begun   map[string]bool
+	// due are the sessions whose folders and manifests are written when timer is over.
+	due     map[string]bool
 	timer   *time.Timer
 	writing sync.WaitGroup
 	closed  bool
@@ -61,7 +63,7 @@ func Keep(store troupe.Store, dir string, options Options) (*Folders, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep outputs: %w", err)
 	}
-	f := &Folders{View: view, started: time.Now(), live: map[string]*record{}, begun: map[string]bool{}}
+	f := &Folders{View: view, started: time.Now(), live: map[string]*record{}, due: map[string]bool{}}
 	f.putInOrder(context.Background())
 	return f, nil
 }

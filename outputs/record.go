@@ -39,8 +39,10 @@ type record struct {
 	info     troupe.SessionInfo
 	manifest Manifest
 	// behind says that the file does not say yet what the manifest does, written that
-	// there is one, and begun that one will be written soon.
-	behind, written, begun bool
+	// there is one, and due that it will be written soon.
+	behind, written, due bool
+	// ended is when a run's end was last written as it came.
+	ended time.Time
 	// settled says that the disk has the folder.
 	settled bool
 	// plain is the file as it was last written, if nobody else's words are in it, and
@@ -52,7 +54,7 @@ type record struct {
 // reset forgets all events.
 func (r *record) reset() {
 	r.info, r.manifest, r.behind, r.written = troupe.SessionInfo{}, Manifest{}, false, false
-	r.plain, r.ours, r.settled, r.begun = nil, false, false, false
+	r.plain, r.ours, r.settled, r.due, r.ended = nil, false, false, false, time.Time{}
 }
 
 // note takes the next event of the session into account.

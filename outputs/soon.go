@@ -10,21 +10,23 @@ import (
 
 // soon is how long after a session has begun its folder and manifest are made at the
 // latest. Most first runs end before it, and make them then: whoever waits for the first
-// word of an answer does not wait for a file that says only that there will be one.
+// word of an answer does not wait for a file that says only that there will be one. It is also
+// the least time between two ends for both to be written as they come: a new file for every one
+// of many short turns is a seventh of what a turn costs.
 const soon = 3 * time.Second
 
-// begin has a session's folder and manifest made soon, unless they are there. r.mu is held.
-func (f *Folders) begin(r *record) {
-	if r.written || r.begun {
+// writeSoon has a session's folder and manifest brought up to date soon. r.mu is held.
+func (f *Folders) writeSoon(r *record) {
+	if r.due {
 		return
 	}
-	r.begun = true
+	r.due = true
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.begun[r.session] = true
+	f.due[r.session] = true
 	if f.timer == nil && !f.closed {
 		f.writing.Add(1)
-		f.timer = time.AfterFunc(soon, f.writeBegun)
+		f.timer = time.AfterFunc(soon, f.writeDue)
 	}
 }
 
@@ -37,12 +39,12 @@ func (f *Folders) Path(session string) (string, error) {
 		return "", err
 	}
 	f.mu.Lock()
-	begun := f.begun[session]
+	isDue := f.due[session]
 	f.mu.Unlock()
-	if !begun {
+	if !isDue {
 		return path, nil
 	}
-	if err := f.writeFirst(session); err != nil {
+	if err := f.writeNow(session); err != nil {
 		f.options.Log.Warn("manifest is behind", "session", session, "err", err)
 	}
 	return path, nil
@@ -52,31 +54,32 @@ func (f *Folders) Path(session string) (string, error) {
 func (f *Folders) forget(session string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.begun, session)
+	delete(f.due, session)
 }
 
-// writeBegun makes the folders and manifests that nobody has made since their sessions began.
-func (f *Folders) writeBegun() {
+// writeDue makes the folders and manifests that are due and that nobody has made meanwhile.
+func (f *Folders) writeDue() {
 	defer f.writing.Done()
 	f.mu.Lock()
-	sessions := f.begun
-	f.begun, f.timer = map[string]bool{}, nil
+	sessions := f.due
+	f.due, f.timer = map[string]bool{}, nil
 	f.mu.Unlock()
 	for session := range sessions {
 		// A session that is not there any more was deleted.
-		if err := f.writeFirst(session); err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		if err := f.writeNow(session); err != nil && !errors.Is(err, troupe.ErrNotFound) {
 			f.options.Log.Warn("manifest is behind", "session", session, "err", err)
 		}
 	}
 }
 
-func (f *Folders) writeFirst(session string) error {
+func (f *Folders) writeNow(session string) error {
 	r := f.hold(session)
 	defer f.letGo(r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.written {
-		return nil // a run has ended meanwhile
+	isDue := r.due || !r.written
+	if r.due = false; !isDue {
+		return nil // it was written meanwhile
 	}
 	return f.follow(context.Background(), r, nil)
 }
@@ -89,7 +92,7 @@ func (f *Folders) Close() error {
 	f.closed = true
 	f.mu.Unlock()
 	if stopped {
-		f.writeBegun()
+		f.writeDue()
 	}
 	f.writing.Wait()
 	return f.View.Close()

@@ -1,6 +1,7 @@
 package outputs
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -104,4 +105,58 @@ func TestNothingIsMadeOfASessionThatWasDeleted(t *testing.T) {
 			t.Errorf("closed after %v: %v", time.Since(before), err)
 		}
 	})
+}
+
+func TestTheManifestIsNotWrittenForEachOfManyShortTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		f := keep(t, troupe.NewMemoryStore(), dir, Options{})
+		seq := int64(1)
+		// turns has some turns and returns how many messages the file speaks of then, and which file it is.
+		turns := func(n int) (messages int, file fs.FileInfo) {
+			for range n {
+				appendTo(t, f, id(1), seq, append(begun("hi"), ended())...)
+				seq += 3
+			}
+			return messagesIn(t, dir)
+		}
+		if n, _ := turns(1); n != 2 {
+			t.Errorf("after the first end it speaks of %d messages", n)
+		}
+		_, before := messagesIn(t, dir)
+		n, after := turns(9)
+		if n != 2 || !os.SameFile(before, after) {
+			t.Errorf("it was written with every turn, and speaks of %d messages", n)
+		}
+		if m := load(t, f, id(1)); m.MessageCount != 20 || m.Execution.Status != "completed" {
+			t.Errorf("whoever asks for it reads %+v", m)
+		}
+		turns(3)
+		time.Sleep(soon)
+		synctest.Wait()
+		if n, _ := messagesIn(t, dir); n != 26 {
+			t.Errorf("it speaks of %d messages in the end", n)
+		}
+		if n, _ := turns(1); n != 28 {
+			t.Errorf("a turn like any other is in it after a while: it speaks of %d messages", n)
+		}
+	})
+}
+
+// messagesIn reads the manifest of the first session without asking the store for it.
+func messagesIn(t *testing.T, dir string) (messages int, file fs.FileInfo) {
+	t.Helper()
+	path := filepath.Join(dir, id(1), manifestFile)
+	content, err := os.ReadFile(path)
+	if err == nil {
+		file, err = os.Stat(path)
+	}
+	var m Manifest
+	if err == nil {
+		err = json.Unmarshal(content, &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.MessageCount, file
 }
