@@ -24,6 +24,7 @@ func TestDoctorFindsWhatEveryRunWouldFailOn(t *testing.T) {
 		{yaml: "agents: {a: {instructions: x}}\nflows: {f: {sequence: [nobody]}}", want: "nobody"},
 		{yaml: "agents: {a: {instructions: x}}\napprove: [{tool: web_fetch, where: {url: \"https://example.org*\"}, do: allow}]", want: "a star stands alone"},
 		{yaml: "agents: {a: {instructions: x}}\nserver: {users: {ann: ANN_TOKEN}}", want: "the environment variable ANN_TOKEN"},
+		{yaml: "agents: {a: {instructions: x}}\nserver: {users: {ann: CANARY}}", want: "has 17 characters, and 32 are the least"},
 		{yaml: "agents: {a: {instructions: x}}\nweb: {allow: [\"not a host\"]}\n", want: ""},
 		{yaml: "agents: {a: {instructions: x}}", file: "data/troupe.db", want: "troupe.db"},
 		{yaml: "agents: {a: {instructions: x, tools: [calculator, \"read_*\"]}}", want: ""},
@@ -39,7 +40,7 @@ func TestDoctorFindsWhatEveryRunWouldFailOn(t *testing.T) {
 			}
 		}
 		var broken []string
-		for _, check := range project.Diagnose(t.Context(), dir, project.Options{LookupEnv: func(string) (string, bool) { return "", false }}) {
+		for _, check := range project.Diagnose(t.Context(), dir, project.Options{LookupEnv: env}) {
 			if check.Status == project.Broken {
 				broken = append(broken, check.Message)
 				if check.Fix == "" {

@@ -201,6 +201,9 @@ func (p *Project) users() (map[string]string, error) {
 		if users[name] = p.models.Getenv(variable); users[name] == "" {
 			return nil, fmt.Errorf("server.users.%s in %s: the environment variable %s, which holds the user's token, is not set; 'openssl rand -hex 32' makes a token", name, config.Name, variable)
 		}
+		if n := len(users[name]); n < server.MinToken {
+			return nil, fmt.Errorf("server.users.%s in %s: the token of user %q has %d characters, and %d are the least: 'openssl rand -hex 32' makes one", name, config.Name, name, n, server.MinToken)
+		}
 	}
 	return users, nil
 }

@@ -62,6 +62,7 @@ func (p *Project) commandTool(commands []string) (troupe.Tool, error) {
 	}
 	c.Helper = p.helper
 	c.MustHide = p.hasUsers()
+	c.Keep = append(c.Keep, filepath.Join(p.dir, ".git")) // its hooks and settings run outside of the sandbox
 	c.Hide = append(c.Hide, filepath.Join(p.dir, ".env"), filepath.Join(p.dir, ".env.local"))
 	for _, place := range p.walls {
 		if place.Most == workspace.NoAccess {

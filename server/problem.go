@@ -123,7 +123,11 @@ func problemOf(err error) *problem {
 	case errors.Is(err, troupe.ErrNotFound):
 		return refuse(http.StatusNotFound, "there is no such session").withCode("gone")
 	case errors.Is(err, troupe.ErrBusy):
-		return refuse(http.StatusConflict, "the session has a run under way").withCode("busy")
+		p := refuse(http.StatusConflict, "the session has a run under way").withCode("busy")
+		if owner, elsewhere := errors.AsType[*troupe.Owner](err); elsewhere {
+			p.Details = owner.Error()
+		}
+		return p
 	case errors.Is(err, troupe.ErrNoQuestion):
 		return errAnswered
 	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):

@@ -112,3 +112,19 @@ func TestDeletingASessionThatSomebodyFollowsIsNoError(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// Who cannot have a session is told which process has it.
+func TestWhoHasASessionIsTold(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session := w.session()
+	lease, err := w.store.Acquire(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release(t.Context())
+	var told problem
+	w.want(http.StatusConflict, &told, "POST", "/api/sessions/"+session+"/messages", map[string]string{"text": "hello"})
+	if told.Code != "busy" || !strings.Contains(told.Details, "has had it since") {
+		t.Errorf("told %+v", told)
+	}
+}

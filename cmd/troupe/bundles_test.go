@@ -147,6 +147,41 @@ func TestAStepThatNeedsACommand(t *testing.T) {
 	}
 }
 
+// What a command leaves in .git would be run outside of the sandbox, by whoever uses git next,
+// and what it puts where agents, settings or keys are looked for would change the cage.
+func TestACommandLeavesNothingThatIsRunOrReadOutsideOfItsSandbox(t *testing.T) {
+	model := &listener{calls: [][2]string{{"run_command", `{"command":["sh","-c","echo evil > .git/hooks/post-checkout; echo evil >> .git/config; mv .git away; for f in .env .env.local .bmad-core; do echo evil > $f; done; mkdir .bmad; ls -a; cat .git/HEAD; echo mine > own.md"]}`}}}
+	dir := generationTree(t, "toml", "agents: {pm: {commands: [\"sh *\"]}}\n", model)
+	for name, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/config": "", ".git/hooks/sample": ""} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := start(t, dir, nil, nil, "chat", "pm", "-m", "PRD")
+	if code := p.code(); code != 0 || len(model.results) != 1 {
+		t.Fatalf("exit code %d, %q\n%s", code, model.results, &p.err)
+	}
+	said := model.results[0] // doctor asks the model, too
+	if doctor := start(t, dir, nil, nil, "doctor"); doctor.code() >= 0 && !strings.Contains(doctor.out.String(), "sandbox: full") {
+		t.Skip("there are no namespaces here")
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "own.md")); err != nil || string(got) != "mine\n" || !strings.Contains(said, "refs/heads/main") {
+		t.Errorf("own.md is %q, %v; the command said %s", got, err, said)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, ".git", "config")); err != nil || len(got) > 0 {
+		t.Errorf(".git/config is %q, %v", got, err)
+	}
+	for _, name := range []string{".git/hooks/post-checkout", "away", ".env", ".env.local", ".bmad-core", ".bmad"} {
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			t.Errorf("there is %s now; the command said %s", name, said)
+		}
+	}
+}
+
 // Stories are shown as a project keeps them, in its own words and several files, and
 // nothing of it is changed.
 func TestStoriesAreShownAsTheyAreKept(t *testing.T) {

@@ -197,7 +197,7 @@ func (p *program) echoed(next source) source {
 	return func() (string, error) {
 		text, err := next()
 		if err == nil && !p.flags.json {
-			p.tell("› %s", text)
+			p.tell("› %s", terminal.Clean(text))
 		}
 		return text, err
 	}

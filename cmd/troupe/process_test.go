@@ -285,3 +285,12 @@ func TestExitCodesMeanWhatTheySay(t *testing.T) {
 		t.Errorf("after an interruption: %d", got)
 	}
 }
+
+// What is sent may be somebody else's text: it is shown without what a terminal obeys.
+func TestAMessageIsEchoedWithoutControlCharacters(t *testing.T) {
+	p := start(t, newProject(t, "http://127.0.0.1:1"), nil, nil, "--model", "rehearsal", "chat", "mira", "-m", "a\u009b31m\u202eb")
+	p.code()
+	if shown := p.err.String(); !strings.Contains(shown, "› a31mb") || strings.ContainsAny(shown, "\u009b\u202e") {
+		t.Errorf("shown is %q", shown)
+	}
+}

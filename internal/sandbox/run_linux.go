@@ -73,6 +73,13 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 			lock.Close()
 		}
 	}()
+	if s.level == Full {
+		empty, err := standIn(&c)
+		if err != nil {
+			return Result{}, err
+		}
+		defer empty.leave()
+	}
 	sp := spec{
 		Level: s.level, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Write: existing(c.Write), Read: existing(c.Read),
 		Network: c.Network, Overlays: overlays, Keep: existing(c.Keep), Hide: existing(c.Hide), Root: filepath.Join(scratch, "root"), Home: filepath.Join(scratch, "home"), Limits: c.Limits, Stage: 1, grace: 3 * time.Second,

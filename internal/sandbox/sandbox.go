@@ -67,7 +67,8 @@ type Command struct {
 	// may see although they are in a person's home directory or in /tmp.
 	Write, Read []string
 	// Keep are places in those of Write that it may see and not change, Hide such that it
-	// does not see. On the level Full only.
+	// does not see. Directories of Keep and hidden files of Hide that are not there are not
+	// made by it either. On the level Full only.
 	Keep, Hide []string
 	// Overlays are directories that begin as others are: what the program writes goes
 	// elsewhere. On the level Full only, and only where the kernel can do that.

@@ -20,8 +20,12 @@ func (r *Reader) Search(ctx context.Context, query Query) iter.Seq2[Hit, error] 
 			return yield(h, err)
 		}
 		err := r.search(ctx, &query, show)
-		if isIndexDamage(err) && !shown && r.file.rebuild(ctx) == nil {
-			err = r.search(ctx, &query, show)
+		if isIndexDamage(err) && !shown {
+			if r.file.rebuild(ctx) == nil {
+				err = r.search(ctx, &query, show)
+			} else {
+				err = r.sift(ctx, &query, 0, show) // it takes longer and finds the same
+			}
 		}
 		if err != nil {
 			yield(Hit{}, fmt.Errorf("search: %w", r.readError(ctx, err)))
@@ -30,20 +34,26 @@ func (r *Reader) Search(ctx context.Context, query Query) iter.Seq2[Hit, error] 
 }
 
 func (r *Reader) search(ctx context.Context, q *Query, yield func(Hit, error) bool) error {
+	var upto int64
+	if q.Text != "" {
+		err := r.file.catchUp(ctx)
+		if err == nil {
+			upto, _, err = r.marks(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.sift(ctx, q, upto, yield)
+}
+
+// sift is search with the index up to a key; what comes after it is read.
+func (r *Reader) sift(ctx context.Context, q *Query, upto int64, yield func(Hit, error) bool) error {
 	s, err := r.newScan(q, latestFirst, yield)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	var upto int64
-	if q.Text != "" {
-		if err := r.file.catchUp(ctx); err != nil {
-			return err
-		}
-		if upto, _, err = r.marks(ctx); err != nil {
-			return err
-		}
-	}
 	before := q.Before
 	if before <= 0 {
 		before = math.MaxInt64
@@ -116,7 +126,7 @@ func (s *scan) between(ctx context.Context, after, before, upto int64) error {
 
 // pass yields what a selection finds between two keys.
 func (s *scan) pass(ctx context.Context, chosen selection, after, before int64) error {
-	for s.left > 0 {
+	for s.left > 0 && after < before-1 {
 		n := pageEvents
 		if !chosen.sift {
 			n = min(s.left, pageEvents)

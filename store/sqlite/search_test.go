@@ -362,6 +362,20 @@ func TestADamagedIndexIsRebuilt(t *testing.T) {
 	}
 }
 
+// Who only reads the file cannot mend its index, and finds what is there all the same.
+func TestAReaderFindsTextWhereTheIndexIsDamaged(t *testing.T) {
+	s := talk(t)
+	found(t, s, Query{Text: "line"})
+	mustClose(t, s)
+	alter(t, s.path, "UPDATE texts_data SET block = x'00' WHERE id > 10")
+	r := readAt(t, s.path)
+	for text, want := range texts {
+		if got := strings.Join(found(t, r, Query{Text: text}), " "); got != want {
+			t.Errorf("%q found %s; want %s", text, got, want)
+		}
+	}
+}
+
 // Pages of the index that hold garbage are no reason to set the store aside.
 func TestAStoreWithADamagedIndexIsOpened(t *testing.T) {
 	for name, spoil := range map[string]func(data []byte, root int64){

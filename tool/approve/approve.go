@@ -42,8 +42,9 @@ type Rule struct {
 	// question mark is compared with the query; without one, any query will do.
 	//
 	// A rule that allows matches only what is beyond doubt: no URL with a user in it or an
-	// encoded slash, and with a pattern that has no scheme no URL at all, unless it is a
-	// star alone. Rules that ask or deny match what is in doubt.
+	// encoded slash, and with a pattern that has no scheme no URL at all and nothing with
+	// /../ in it, unless it is a star alone. Rules that ask or deny match what is in doubt:
+	// secret* is also about ./secret/a, notes/../secret/a and {session-folder}/secret/a.
 	Where map[string]string
 	Do    Decision
 }
@@ -111,7 +112,9 @@ func (r *Rule) fitsText(pattern, text string) bool {
 	case isURLPattern(pattern):
 		parsed, err := parseURLPattern(pattern)
 		return err == nil && parsed.matches(text, r.Do == Allow)
-	case r.Do == Allow && pattern != "*" && isURL(text):
+	case r.Do != Allow:
+		return matches(pattern, text) || mayMean(pattern, text)
+	case pattern != "*" && pattern != text && (isURL(text) || climbs(text)):
 		return false
 	}
 	return matches(pattern, text)

@@ -117,10 +117,10 @@ func TestClosedPlacesAreClosedToCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.Hide = []string{filepath.Join(dir, "data"), filepath.Join(dir, ".env"), filepath.Join(dir, "not-there")}
-	c.Keep = []string{filepath.Join(dir, "troupe.yaml"), filepath.Join(dir, "bmad")}
+	c.Hide = []string{filepath.Join(dir, "data"), filepath.Join(dir, ".env"), filepath.Join(dir, "not-there"), filepath.Join(dir, ".env.local"), filepath.Join(dir, "x.db")}
+	c.Keep = []string{filepath.Join(dir, "troupe.yaml"), filepath.Join(dir, "bmad"), filepath.Join(dir, "_bmad"), filepath.Join(dir, ".bmad-core")}
 	c.MustHide = true
-	got := call(t, c, `{"command":["sh","-c","cat .env data/theirs.md data/*; echo evil > troupe.yaml; echo evil > bmad/agent.md; echo evil > bmad/new.md; echo evil > data/new.md; rm -rf data bmad troupe.yaml .env; mv bmad b2; cat troupe.yaml; echo new > own.md; cat own.md"]}`)
+	got := call(t, c, `{"command":["sh","-c","cat .env data/theirs.md data/*; echo evil > troupe.yaml; echo evil > bmad/agent.md; echo evil > bmad/new.md; echo evil > data/new.md; rm -rf data bmad troupe.yaml .env; mv bmad b2; mkdir -p _bmad/new; echo evil > _bmad/new/agent.md; echo evil > .bmad-core; mkdir .bmad-core/x; rmdir _bmad; mv _bmad b3; echo evil > .env.local; rm .env.local; cat troupe.yaml; echo new > own.md; cat own.md"]}`)
 	if strings.Contains(got, "not run here") {
 		t.Skip("there are no namespaces here: " + got)
 	}
@@ -130,6 +130,11 @@ func TestClosedPlacesAreClosedToCommands(t *testing.T) {
 	for name, content := range map[string]string{"troupe.yaml": "model: x", ".env": "hidden-key", "data/theirs.md": "hidden-work", "bmad/agent.md": "be good", "own.md": "new\n", "bmad/new.md": "", "data/new.md": ""} {
 		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != content {
 			t.Errorf("%s is %q", name, got)
+		}
+	}
+	for _, name := range []string{"_bmad", ".bmad-core", ".env.local", "b2", "b3", "x.db", "not-there"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("there is %s now", name)
 		}
 	}
 	c.Level = "files"
