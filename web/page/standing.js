@@ -3,7 +3,7 @@
 
 import { nameOfPhase } from "./format.js";
 import { duration } from "./forms.js";
-import { workedOn } from "./worked.js";
+import { timesAt, workedOn } from "./worked.js";
 
 export const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
 
@@ -77,7 +77,7 @@ export function standingOf(p, waits = false) {
 // timesOf says what a delivery has taken in all: what was worked, with what of that was in no
 // phase, and what it waited for a person, now included.
 export function timesOf(session, list, now) {
-  const { worked, waited } = session.timesAt(now);
+  const { worked, waited } = timesAt(session, now);
   const rest = session.status === "running" ? 0 : worked - list.reduce((sum, p) => sum + p.ms, 0);
   return [worked > 0 && `worked ${duration(worked)}${rest >= 1000 ? ` (${duration(rest)} of it on checks and between the phases)` : ""}`, waited >= 1000 && `waited ${duration(waited)} for you`].filter(Boolean).join(", ");
 }
