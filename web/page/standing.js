@@ -68,9 +68,22 @@ export function phasesOf(session, status = session.status) {
 // coming is a phase that has not begun.
 export const coming = (name) => ({ name, state: "idle", rounds: 0, result: null, ms: 0, waited: 0 });
 
-// standingOf says in a line how a phase stands, and what it has taken.
+// counted is what is counted of what came of a phase: its outputs of a name, one and several.
+const counted = {
+  __proto__: null, // names come from outside
+  requirements: ["user_stories", "story", "stories"], architecture: ["decisions", "decision", "decisions"], discovery: ["relevant_files", "file that matters", "files that matter"], planning: ["steps", "step", "steps"],
+};
+
+// cameOf is what came of a phase that is done, in a few words: "11 stories".
+function cameOf({ name, state, result }) {
+  const [key, one, several] = (state === "done" && counted[name]) || [], n = result?.outputs?.[key]?.length;
+  return n > 0 && `${n} ${n === 1 ? one : several}`;
+}
+
+// standingOf says in a line how a phase stands, what came of it, and what it has taken, where that
+// is worth a word.
 export function standingOf(p, waits = false) {
-  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, p.ms > 0 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
+  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, !waits && cameOf(p), p.ms >= 1000 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
   return parts.filter(Boolean).join(", ");
 }
 
