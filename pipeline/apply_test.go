@@ -85,7 +85,7 @@ func TestAnAnswerThatChangesNothingIsToldOnce(t *testing.T) {
 		if feedback, _, why, err := b.applyAndCheck(ctx, nil, false); err != nil || why != nil || feedback != "Your answer changes nothing in the files. It fails." {
 			t.Errorf("%q, %+v, %v", feedback, why, err)
 		}
-		if _, _, why, err := b.applyAndCheck(ctx, nil, false); err != nil || inShort(why) != "the builder's answers change nothing any more, and the check still fails: test ✗" || len(checked) != 0 {
+		if _, _, why, err := b.applyAndCheck(ctx, nil, false); err != nil || inShort(why) != "the builder's answers change nothing any more, and the check “test” still fails" || len(checked) != 0 {
 			t.Errorf("%+v, %v", why, err)
 		}
 		b.last = nil // nothing has failed yet: what is there is checked

@@ -171,15 +171,18 @@ func verdictOn(o checks.Outcome, was *checks.Outcome) *setback {
 	return nil
 }
 
-// A failure is what a round failed at. Outcome is nil where it was no check.
+// A failure is what a round failed at: as models and as people are told. Outcome is nil where it
+// was no check.
 type failure struct {
-	mark, output string
-	outcome      *checks.Outcome
+	mark, person, output string
+	outcome              *checks.Outcome
 }
 
-func checkFailed(o *checks.Outcome) failure { return failure{o.Mark(), o.Excerpt, o} }
+func checkFailed(o *checks.Outcome) failure { return failure{o.Mark(), o.ForPeople(), o.Excerpt, o} }
 
-func formatterFailed(output string) failure { return failure{"the formatter failed", output, nil} }
+func formatterFailed(output string) failure {
+	return failure{"the formatter failed", "the formatter", output, nil}
+}
 
 // failed counts a round that failed, and says what the agent is told.
 func (b *builder) failed(feedback string, f failure) (string, bool, *setback, error) {
@@ -195,10 +198,10 @@ func (b *builder) failed(feedback string, f failure) (string, bool, *setback, er
 	output := clipText(f.output, 1500)
 	switch {
 	case b.rounds >= b.delivery.Repository.Rounds:
-		tried := fmt.Sprintf("after %s: %s", counted(b.rounds, "round", "rounds"), f.mark)
-		return "", false, &setback{agent: tried + "\n" + output, person: tried, detail: output, cause: causeChecks, final: true}, nil
+		rounds := counted(b.rounds, "round", "rounds")
+		return "", false, &setback{agent: fmt.Sprintf("after %s: %s\n%s", rounds, f.mark, output), person: fmt.Sprintf("%s still failed after %s", f.person, rounds), detail: output, cause: causeChecks, final: true}, nil
 	case b.same >= 1:
-		return "", false, &setback{agent: fmt.Sprintf("it was stuck at %s\n%s", f.mark, output), person: "the builder did not get past " + f.mark, detail: output, cause: causeChecks}, nil
+		return "", false, &setback{agent: fmt.Sprintf("it was stuck at %s\n%s", f.mark, output), person: "the builder did not get past " + f.person, detail: output, cause: causeChecks}, nil
 	}
 	return feedback, false, nil, nil
 }

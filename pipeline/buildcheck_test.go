@@ -55,10 +55,10 @@ func TestRoundsThatFailAreCounted(t *testing.T) {
 		outcomes []*checks.Outcome
 		whys     []string // "" goes on
 	}{
-		"other failures":        {[]*checks.Outcome{broken("a"), broken("b"), broken("c")}, []string{"", "", "after 3 rounds: test ✗, final"}},
-		"the same failure":      {[]*checks.Outcome{broken("a"), broken("a")}, []string{"", "the builder did not get past test ✗"}},
-		"the formatter":         {[]*checks.Outcome{nil, nil, nil}, []string{"", "", "after 3 rounds: the formatter failed, final"}},
-		"not the same in a row": {[]*checks.Outcome{broken("a"), broken("b"), broken("b")}, []string{"", "", "after 3 rounds: test ✗, final"}},
+		"other failures":        {[]*checks.Outcome{broken("a"), broken("b"), broken("c")}, []string{"", "", "the check “test” still failed after 3 rounds, final"}},
+		"the same failure":      {[]*checks.Outcome{broken("a"), broken("a")}, []string{"", "the builder did not get past the check “test”"}},
+		"the formatter":         {[]*checks.Outcome{nil, nil, nil}, []string{"", "", "the formatter still failed after 3 rounds, final"}},
+		"not the same in a row": {[]*checks.Outcome{broken("a"), broken("b"), broken("b")}, []string{"", "", "the check “test” still failed after 3 rounds, final"}},
 	} {
 		b := &builder{work: &work{delivery: &delivery{Config: Config{Repository: &Repository{Rounds: 3}}}}}
 		for i, o := range c.outcomes {

@@ -348,7 +348,7 @@ func (b *builder) applyAndCheck(ctx context.Context, changes []edit.Change, more
 		if b.same++; b.same >= 2 {
 			return "", false, &setback{
 				agent:  "its answers change nothing, and the check still fails: " + b.last.Mark(),
-				person: "the builder's answers change nothing any more, and the check still fails: " + b.last.Mark(), cause: causeChecks, detail: clipText(b.last.Excerpt, 1500),
+				person: "the builder's answers change nothing any more, and " + b.last.ForPeople() + " still fails", cause: causeChecks, detail: clipText(b.last.Excerpt, 1500),
 			}, nil
 		}
 		return "Your answer changes nothing in the files. " + b.lastFeedback, false, nil, nil

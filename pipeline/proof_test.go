@@ -52,8 +52,8 @@ func TestAModelThatNeverGetsItRight(t *testing.T) {
 		reason string
 		answer func(step, prompt string, n int) string
 	}{
-		"the check fails":      {4, "after 4 rounds: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
-		"the same failure":     {6, "the builder's answers change nothing any more, and the check still fails: test ✗", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
+		"the check fails":      {4, "the check “test” still failed after 4 rounds", func(_, _ string, n int) string { return built(fileOf("a.ok", strings.Repeat("bad ", n+1)+"\n")) }},
+		"the same failure":     {6, "the builder's answers change nothing any more, and the check “test” still fails", func(_, _ string, n int) string { return built(fileOf("a.ok", "bad\n")) }},
 		"edits that never fit": {8, "the builder was asked 8 times, and none of its answers could be used: notes.txt: the text that was to be replaced is not in it", func(string, string, int) string { return built(edited("notes.txt", "nothing like it", "x")) }},
 		"no JSON":              {8, "the builder was asked 8 times, and none of its answers could be used: they were not in the form that was asked for; it said: I have written the file.", func(string, string, int) string { return "I have written the file." }},
 		"always cut off":       {24, "the builder was asked 8 times, and none of its answers could be used: they were cut off, because they are longer than the model can write", func(string, string, int) string { return "CUT {\"status\": \"success\", \"phase\"" }},

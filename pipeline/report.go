@@ -182,7 +182,7 @@ func (c *course) reasons(steps *Result) (list []string) {
 	}
 	for _, o := range c.verified {
 		if verdictOn(o, before(c.baseline, o.Name)) != nil {
-			list = append(list, "on a clean checkout: "+o.Mark())
+			list = append(list, "on a clean checkout, "+o.ForPeople()+" fails")
 		}
 	}
 	if c.isReviewed() && c.review == nil && c.stopped == "" {

@@ -38,7 +38,7 @@ func TestWhyAChangeIsNotDelivered(t *testing.T) {
 		"there are no checks":     {func(c *course) { c.site.Checks, c.verified = nil, nil }, done, []string{"nothing was checked: the repository has no checks (--unchecked allows that)"}},
 		"none are wanted":         {func(c *course) { c.site.Checks, c.verified = nil, nil; c.Repository.Unchecked = true }, done, nil},
 		"a check did not run":     {func(c *course) { c.verified = nil }, done, []string{"not all checks ran on the result"}},
-		"a check fails":           {func(c *course) { c.verified = []checks.Outcome{{Name: "test"}} }, done, []string{"on a clean checkout: test ✗"}},
+		"a check fails":           {func(c *course) { c.verified = []checks.Outcome{{Name: "test"}} }, done, []string{"on a clean checkout, the check “test” fails"}},
 		"it failed before":        {func(c *course) { c.verified = []checks.Outcome{{Name: "test"}}; c.baseline = c.verified }, done, nil},
 		"it was not reviewed":     {func(c *course) { c.review = nil }, done, []string{"it was not reviewed"}},
 		"no review is wanted":     {func(c *course) { c.review = nil; c.Repository.QARounds = -1 }, done, nil},

@@ -349,6 +349,15 @@ func (o *Outcome) Mark() string {
 	return text
 }
 
+// ForPeople is the check in words, with the first of the tests that fail in it.
+func (o *Outcome) ForPeople() string {
+	text := "the check “" + o.Name + "”"
+	if failing := o.ShortFailing(); len(failing) > 0 {
+		text += " (" + strings.Join(failing[:min(len(failing), 3)], ", ") + ")"
+	}
+	return text
+}
+
 // ShortFailing are the tests that fail, with their package only where two have one name.
 func (o *Outcome) ShortFailing() []string { return short(o.Failing) }
 

@@ -187,7 +187,7 @@ func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	for n := range 4 {
 		m.builds(t, "one.ok", strings.Repeat("bad ", n+1)+"\n")
 	}
-	b.sees("[data-outcome=failed]", "“The first file” failed: after 4 rounds: test ✗")
+	b.sees("[data-outcome=failed]", "“The first file” failed: the check “test” still failed after 4 rounds")
 	b.sees(".stepper .bad", "Implementation") // it is not done
 	b.picture("delivery-failed")
 	b.write(`[aria-label="Guidance for going on"]`, "Write the word good")

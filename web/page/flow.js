@@ -69,12 +69,21 @@ function stateOf(run, session) {
   if (!isOver(session) && session.items.some((i) => i.run === run.id && i.state === "answered")) return "next"; // others are at work first
   if (isCut(run) || (run.status === "running" && isLeft(run, session))) return "stop";
   if (isMute(run)) return "mute";
+  if (isTakenUp(run, session)) return "run";
   return { running: "run", completed: "done", waiting: "run", failed: "fail", cancelled: "halt" }[run.status] ?? "idle";
 }
 
 // isMute says that a run ended without an answer: it said nothing, declined, repeated itself or
 // reached a limit.
 const isMute = (run) => run.status === "completed" && !!stopped(run.stop);
+
+// isTakenUp says that a run had failed or was stopped, and goes on with the one around it that was
+// taken down: nothing was done there after it.
+function isTakenUp({ parent, ended, status }, session) {
+  if (!["failed", "cancelled"].includes(status) || session.status !== "running" || !(Date.parse(session.resumed) >= Date.parse(ended))) return false;
+  for (let up = session.runs.get(parent); up; up = session.runs.get(up.parent)) if (up.status === "completed") return false;
+  return ![...session.runs.values()].some((run) => run.parent === parent && Date.parse(run.started) >= Date.parse(ended));
+}
 
 // isLeft says that a run has no end of its own and a run around it was closed: its process
 // died, and something else was said then.
@@ -130,14 +139,17 @@ function Ended({ session, name, status, acts }) {
   return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(name).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
-// Asked are the cards of what the agents of a flow ask, which are answered here as in the
-// conversation. An answer may end with a question, too: then no run waits, and the session does.
-function Asked({ here: { session, id }, acts }) {
+// Asked are the cards of what the agents of a flow ask, in the order of their boxes, which are
+// answered here as in the conversation. An answer may end with a question, too: then no run waits, and the session does.
+function Asked({ here: { session, id }, flow, states, acts }) {
   const info = app.sessions.get(id), { question: last } = info?.status === "waiting" && session.status === "completed" ? info : {};
   const isNew = last?.kind === "question" && !session.items.some((i) => i.ask?.id === last.id); // what is known of the session may be older than its events
   const ending = isNew ? [{ key: "asks", open: true, question: last.text ?? "", ask: last, agent: last.agent || session.agent }] : [];
   const files = { has: (path) => session.files.has(path) || session.files.has("/" + path) };
-  return [...askedIn(session), ...ending].map((q) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
+  const asking = (q) => flow.nodes.findIndex((n) => states.get(n.id)?.runs.some((run) => session.isWithin(q.run, run.id)));
+  const asker = (q, node) => ({ ...agentOf(q.agent), ...(node?.agent === q.agent && { name: nameIn(flow, node) }) }); // as its box is
+  const cards = [...askedIn(session), ...ending].map((q) => [asking(q), q]).sort(([a], [b]) => a - b);
+  return cards.map(([at, q]) => html`<${Question} key=${q.key} item=${q} agent=${asker(q, flow.nodes[at])} acts=${acts} id=${id} openFile=${files} />`);
 }
 
 export function Flow({ here, at, name, status, acts }) {
@@ -149,7 +161,7 @@ export function Flow({ here, at, name, status, acts }) {
   const states = statesOf(flow, session);
   const select = (node) => go(talkAddress(id, "flow", node));
   const chips = html`<${Standing} flow=${flow} states=${states} session=${session} id=${id} />`;
-  const card = html`<${Asked} here=${here} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
+  const card = html`<${Asked} here=${here} flow=${flow} states=${states} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
@@ -232,19 +244,25 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
   const [zoom, setZoom] = useState(1);
   const box = useRef(null);
   const drawn = useMemo(() => laidOut(flow), [flow]);
-  const [room, setRoom] = useState({ width: 0, height: 0 });
+  const [room, setRoom] = useState({ width: 0, height: 0, above: 0 });
+  // Chips lie on the drawing, and cards are above it.
+  const measure = () => {
+    const { clientWidth: width, clientHeight: height, offsetTop } = box.current, now = { width, height, above: offsetTop ? 24 : 80 };
+    setRoom(now);
+    return now;
+  };
   const fit = () => {
-    setRoom({ width: box.current.clientWidth, height: box.current.clientHeight });
-    setZoom(Math.min(1, (box.current.clientWidth - 60) / drawn.width, (box.current.clientHeight - 150) / drawn.height));
+    const { width, height, above } = measure();
+    setZoom(Math.min(1, (width - 60) / drawn.width, (height - above - 60) / drawn.height));
   };
   // What is drawn is never too small to be read, unless somebody asks for all of it: what does
   // not fit is scrolled to.
   const resize = () => {
-    setRoom({ width: box.current.clientWidth, height: box.current.clientHeight });
+    measure();
     setZoom(1);
     requestAnimationFrame(() => [".node[aria-current]", ".node.wait", ".node.run"].map((kind) => box.current?.querySelector(kind)).find(Boolean)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
   };
-  const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(80, (room.height - drawn.height * zoom) / 2) + "px" };
+  const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(room.above, (room.height - drawn.height * zoom) / 2) + "px" };
   useEffect(() => {
     const resized = new ResizeObserver(resize); // as when a node is opened beside it
     resized.observe(box.current);
@@ -256,7 +274,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
     <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
       <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
-        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" ? undefined : `url(#tip${state})`} />`)}</svg>
+        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" && !e.team ? undefined : `url(#tip${state && "go"})`} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div></div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}${cut && html`<span class="chip out live-chip">${icon("wifi-off")}No connection: nothing new is shown</span>`}</div>`;
@@ -340,7 +358,8 @@ export function laidOut(flow) {
     return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + 16 - x, h: Math.max(...own.map((p) => p.y)) + height + (swings(f.id) ? turn : 16) - y }];
   });
   const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => drawnEdge({ ...e, team: isTeam(e.from) && isTeam(e.to) }, places));
-  return { places, frames, edges, width: (g.graph().width ?? 400) + 24, height: (g.graph().height ?? 200) + 60 };
+  const lowest = Math.max(0, ...[...places.values()].map((p) => p.y)) + height;
+  return { places, frames, edges, width: (g.graph().width ?? 400) + 24, height: lowest + (edges.some((e) => e.back || e.team) ? turn : 16) + 8 };
 }
 
 // inOrder has agents of one frame that are above each other stand in the order in which

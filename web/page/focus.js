@@ -13,7 +13,7 @@ const longest = 60_000;
 const moment = 200;
 
 let end = () => {};
-let headline = null; // which has the focus until there is something to do
+let headline = null; // or a step of a flow, which has the focus until there is something to do
 
 // What is given the focus by the page itself has a ring around it where keys are used.
 const by = (means) => (document.documentElement.dataset.by = means);
@@ -51,7 +51,7 @@ function watch(from) {
     }
     if (isLost && card) take(isGone ? heir(after) : card);
     else if (isLost && isGone) setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
-    if (card && isLost && isGone && document.activeElement.matches("h1")) headline = document.activeElement;
+    if (card && isLost && isGone && document.activeElement.matches("h1, .node")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
   const ends = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
@@ -62,8 +62,8 @@ function watch(from) {
 }
 
 // heir is what gets the focus of a card's button that is gone: the next card that something can
-// be done about, or any other.
-const heir = (after) => nextCard(after) ?? place();
+// be done about, or any other, or the step of a flow that goes on.
+const heir = (after) => nextCard(after) ?? document.querySelector(".node.run") ?? place();
 
 // place is what has the focus where nothing else does: the box to write in. A box that has the
 // focus brings a keyboard along by touch: there it is what is read.

@@ -21,8 +21,8 @@ function savedSince(s, seq) {
 // between is how many milliseconds a time is after another, none if it is before it.
 const between = (from, to) => Math.max(0, Date.parse(to) - Date.parse(from)) || 0;
 
-// paused counts a time as waited or idle.
-const paused = (run, as, from, to) => ((run[as] += between(from, to)), run.pauses.push([from, to]));
+// later is a time so many milliseconds later.
+const later = (time, ms) => new Date(Date.parse(time) + ms).toISOString();
 
 // mostOf is what a session may cost, in dollars: as much as its runs together, 0 for no limit.
 export const mostOf = (s) => [...s.runs.values()].reduce((sum, run) => sum + (run.parent ? 0 : run.most), 0);
@@ -105,6 +105,7 @@ export class Session {
     this.version++;
     if (event.seq && this.status === "interrupted") this.#stand("interrupted", "running");
     if (event.seq) this.#pass(event);
+    if (/^model|called$/.test(event.kind)) this.#goOn(event);
     handlers[event.kind]?.(this, event, event.body);
     if (event.seq) this.last = event.time;
   }
@@ -119,10 +120,20 @@ export class Session {
     else if (this.status === "running" && (kind !== "run_started" || parent)) this.worked += gap;
   }
 
-  // timesAt are worked and waited at a moment: what goes on now, or waits now, counts.
-  timesAt(now = new Date().toISOString()) {
-    const gap = this.last ? between(this.last, this.unheard || now) : 0;
-    return { worked: this.worked + (this.status === "running" ? gap : 0), waited: this.waited + (this.status === "waiting" ? gap : 0) };
+  // pause counts a time of a run as waited or idle, and takes it out of what its answer took.
+  pause(run, as, from, to) {
+    const ms = between(from, to), taken = run.parent ? run.taken : this.exchange;
+    run[as] += ms;
+    run.pauses.push([from, to]);
+    if (ms && taken) Object.assign(taken, { started: later(taken.started, Math.min(ms, between(taken.started, to))), ended: taken.ended && to });
+  }
+
+  // goOn has a run go on that had ended: with its process, or with a call that begins only now.
+  #goOn(event) {
+    const run = this.runs.get(event.run);
+    if (!run?.ended || run.status === "completed") return;
+    this.pause(run, "idle", run.ended, between(run.ended, this.resumed) ? this.resumed : later(event.time, -(event.body.latency_ms ?? 0)));
+    Object.assign(run, { status: "running", ended: "" });
   }
 
   // reconnected says that what comes next of an answer in the making is all of it
@@ -265,7 +276,7 @@ export class Session {
     const run = this.runs.get(event.run);
     // It had ended, and went on, or waited until now.
     const isLeft = status === "cancelled" && this.status === "waiting";
-    if (run?.ended) paused(run, isLeft ? "waited" : "idle", run.ended, isLeft ? event.time : this.resumed);
+    if (run?.ended) this.pause(run, isLeft ? "waited" : "idle", run.ended, isLeft ? event.time : this.resumed);
     if (isLeft) this.#stand("waiting", status);
     if (run) Object.assign(run, { status, ended: event.time });
     const taken = event.parent ? run?.taken : this.exchange;
@@ -292,11 +303,6 @@ const nameOfModel = ({ provider = "", model = "" }) => (provider && model && !mo
 
 // shown are the warnings that concern people.
 const shown = ["tool_server_down", "cost_exceeded"];
-
-// idled takes the time in which nobody did anything, since a moment, out of what an answer took.
-function idled(taken, { time }, from = taken?.ended) {
-  if (taken && from) Object.assign(taken, { started: new Date(Date.parse(taken.started) + between(from, time)).toISOString(), ended: taken.ended && time });
-}
 
 // isDeath says of the end of a run that its process had died before, which nobody has seen.
 const isDeath = (body) => body?.reason?.startsWith("interrupted");
@@ -355,14 +361,15 @@ const handlers = {
     const isSaid = !answers && !b.hidden;
     if (isSaid) s.add(e, { type: "user", text: b.text, parts: b.parts ?? [], after });
     s.answered(e, asked, { answer: b.text ?? "", decision: b.answer, unasked: b.hidden, answeredAt: e.time });
+    // While others are at work, its own run goes on after them: with its next event.
+    const isEarly = s.status === "running";
     s.status = "running";
     // What comes after something that was said is another turn, with figures of its own.
     if (isSaid && !begins) s.exchange = began(e);
-    else if (!begins) idled(s.exchange, e);
     for (let id = e.run; id; id = s.runs.get(id)?.parent) {
       const run = s.runs.get(id);
-      if (run?.ended) paused(run, "waited", run.ended, e.time);
-      if (run) Object.assign(run, { status: "running", ended: "" });
+      if (run?.ended) s.pause(run, "waited", run.ended, e.time);
+      if (run) Object.assign(run, { status: "running", ended: isEarly && run.ended ? e.time : "" });
       if (run?.taken && isSaid) run.taken = began(e);
     }
     if (!s.title && !b.hidden) s.title = b.text.slice(0, 60);
@@ -381,7 +388,7 @@ const handlers = {
     s.dropRetry(e);
     s.spans.push({
       kind: "model", seq: e.seq, step: e.step, context: b.context, finish: b.finish, attempt: b.attempt, run: e.run, agent: e.agent, name: model || "model", purpose: b.purpose ?? "", end: e.time,
-      start: new Date(Date.parse(e.time) - (b.latency_ms ?? 0)).toISOString(), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
+      start: later(e.time, -(b.latency_ms ?? 0)), first: b.first_token_ms ?? 0, usage, cost: b.cost ?? 0,
     });
     if (b.purpose) return;
     const text = b.message.text || b.message.refusal || "";
@@ -450,15 +457,12 @@ const handlers = {
     s.items = s.items.filter((item) => !(item.passing && item.run === e.run));
     for (const item of s.items) if (item.cut && s.isWithin(item.run, e.run)) Object.assign(item, { type: "broken", version: item.version + 1 });
     const run = s.runs.get(e.run);
-    if (!e.parent) idled(s.exchange, e, run?.ended || s.last);
-    for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && run.status !== "completed") run.ended || paused(run, "idle", s.last, e.time), idled(run.taken, e, run.ended ? undefined : s.last);
-    if (run?.ended) paused(run, "idle", run.ended, e.time);
+    for (const one of s.runs.values()) if (one === run || (s.isWithin(one.id, e.run) && !one.ended)) s.pause(one, "idle", one.ended || s.last, e.time);
     if (run) Object.assign(run, { status: "running", ended: "" });
   },
 
   session_forked(s, e, b) {
-    for (const run of s.runs.values()) if (!run.ended) paused(run, "idle", s.last, e.time), idled(run.taken, e, s.last);
-    idled(s.exchange, e, s.last);
+    for (const run of s.runs.values()) if (!run.ended) s.pause(run, "idle", s.last, e.time);
     if (b.input) s.edits.set(b.run, b);
     s.add(e, { type: "note", code: "forked", change: b.input && b });
   },
@@ -490,9 +494,9 @@ const handlers = {
   },
 
   run_finished(s, e, b) {
-    const waits = b.stop === "input_requested";
+    const waits = b.stop === "input_requested", run = s.runs.get(e.run);
+    if (waits && run?.status === "waiting") return; // it waits on: it was only gone over again
     s.endRun(e, waits ? "waiting" : "completed");
-    const run = s.runs.get(e.run);
     if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });
     // Whoever has a team's work last may not hand it over, and tries to.
     if (b.stop === "handoffs") for (const last of s.runs.values()) if (last.parent === e.run && last.stop === "repeated_calls") last.stop = b.stop;

@@ -6,7 +6,7 @@ import { agentOf, toast } from "./state.js";
 import { cost, count, short, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure } from "./fold.js";
-import { isCut, workedOn } from "./worked.js";
+import { isCut, timesAt, workedOn } from "./worked.js";
 import { allEvents } from "./session.js";
 import { inShort } from "./trouble.js";
 import { asOrder, done, lower, stopped, toolIcon } from "./words.js";
@@ -306,7 +306,7 @@ function tick() {
 // Took is how long a session was worked on, and how long it waited for a person.
 function Took({ session, status }) {
   const now = useClock(status === "running" || status === "waiting");
-  const { worked, waited } = session.timesAt(new Date(now).toISOString());
+  const { worked, waited } = timesAt(session, new Date(now).toISOString());
   return html`${duration(worked)} ${waited >= 1000 && html`<small>and waited ${duration(waited)} for you</small>`}`;
 }
 

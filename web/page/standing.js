@@ -3,7 +3,7 @@
 
 import { nameOfPhase } from "./format.js";
 import { duration } from "./forms.js";
-import { workedOn } from "./worked.js";
+import { timesAt, workedOn } from "./worked.js";
 
 export const usual = ["requirements", "architecture", "discovery", "planning", "implementation", "qa"];
 
@@ -68,16 +68,29 @@ export function phasesOf(session, status = session.status) {
 // coming is a phase that has not begun.
 export const coming = (name) => ({ name, state: "idle", rounds: 0, result: null, ms: 0, waited: 0 });
 
-// standingOf says in a line how a phase stands, and what it has taken.
+// counted is what is counted of what came of a phase: its outputs of a name, one and several.
+const counted = {
+  __proto__: null, // names come from outside
+  requirements: ["user_stories", "story", "stories"], architecture: ["decisions", "decision", "decisions"], discovery: ["relevant_files", "file that matters", "files that matter"], planning: ["steps", "step", "steps"],
+};
+
+// cameOf is what came of a phase that is done, in a few words: "11 stories".
+function cameOf({ name, state, result }) {
+  const [key, one, several] = (state === "done" && counted[name]) || [], n = result?.outputs?.[key]?.length;
+  return n > 0 && `${n} ${n === 1 ? one : several}`;
+}
+
+// standingOf says in a line how a phase stands, what came of it, and what it has taken, where that
+// is worth a word.
 export function standingOf(p, waits = false) {
-  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, p.ms > 0 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
+  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, !waits && cameOf(p), p.ms >= 1000 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
   return parts.filter(Boolean).join(", ");
 }
 
 // timesOf says what a delivery has taken in all: what was worked, with what of that was in no
 // phase, and what it waited for a person, now included.
 export function timesOf(session, list, now) {
-  const { worked, waited } = session.timesAt(now);
+  const { worked, waited } = timesAt(session, now);
   const rest = session.status === "running" ? 0 : worked - list.reduce((sum, p) => sum + p.ms, 0);
   return [worked > 0 && `worked ${duration(worked)}${rest >= 1000 ? ` (${duration(rest)} of it on checks and between the phases)` : ""}`, waited >= 1000 && `waited ${duration(waited)} for you`].filter(Boolean).join(", ");
 }

@@ -10,3 +10,10 @@ export const untilOf = (s) => (s.status === "running" ? s.unheard || new Date().
 
 // isCut says that the process of a run died, and nobody knows until when it was worked on.
 export const isCut = (run) => !!run.died || run.status === "interrupted";
+
+// timesAt are how long a session was worked on, and waited for a person, at a moment: what goes
+// on now, or waits now, counts.
+export function timesAt({ last, unheard, status, worked, waited }, now = new Date().toISOString()) {
+  const gap = last ? Math.max(0, Date.parse(unheard || now) - Date.parse(last)) || 0 : 0;
+  return { worked: worked + (status === "running" ? gap : 0), waited: waited + (status === "waiting" ? gap : 0) };
+}

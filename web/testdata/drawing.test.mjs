@@ -15,6 +15,7 @@ const { Question, pagesOf } = await import("../page/cards.js");
 const { Trouble } = await import("../page/trouble.js");
 const { Delivery } = await import("../page/delivery.js");
 const { Home } = await import("../page/home.js");
+const { Lists } = await import("../page/lists.js");
 const { Run } = await import("../page/run.js");
 const { Side } = await import("../page/side.js");
 const { Settings } = await import("../page/settings.js");
@@ -156,6 +157,14 @@ test("what is wrong with the form of an answer is said to people in their words"
   const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${{}} show=${() => {}} />`));
   assert.match(shown, /not in the form that the next phase needs.*It says nothing about acceptance criteria\..*The line is down\./);
   assert.doesNotMatch(shown, /JSON|\/outputs/);
+});
+
+test("a row of a list says once that it waits", () => {
+  const time = new Date(Date.now() - 60_000).toISOString();
+  Object.assign(state.app, { known: true, agents: [], flows: [], models: [], sessions: new Map([["s", { id: "s", agent: state.pipeline, title: "Lockers", status: "waiting", started: time, updated: time }]]), me: { name: "", operator: false, can: [], version: "" } });
+  const shown = textOf(draw(html`<${Lists} what="deliveries" />`));
+  assert.match(shown, /Lockers/);
+  assert.equal(shown.match(/waits for you/gi).length, 1);
 });
 
 test("a phase says how long it was worked on, and apart how long it waited", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Session } from "../page/fold.js";
+import { timesAt } from "../page/worked.js";
 import { Events } from "./script.mjs";
 
 const fold = (events) => events.reduce((s, e) => (s.take(e), s), new Session());
@@ -73,12 +74,12 @@ test("a session whose process died stands as interrupted until something is stor
   const s = fold([e.start("alex", "hi"), e.said("hi"), e.called(2, "read_file", {}), e.delta(3, "Ha")]);
   s.interrupt(2); // more is stored since: somebody works on it
   assert.equal(s.status, "running");
-  const { worked } = s.timesAt();
+  const { worked } = timesAt(s);
   s.interrupt(3);
   s.interrupt(3);
   assert.deepEqual([s.status, s.runs.get("r1").status], ["interrupted", "interrupted"]);
   assert.deepEqual(brief(s).slice(1), [["tool", "read_file", "interrupted"], ["answer", "Ha", false, true]]);
-  assert.ok(s.timesAt().worked < worked, "nobody works on it");
+  assert.ok(timesAt(s).worked < worked, "nobody works on it");
   for (const event of [e.resumed(), e.returned(2, "read_file", "text"), e.delta(3, "Half")]) s.take(event);
   assert.deepEqual([s.status, s.runs.get("r1").status], ["running", "running"]);
   assert.deepEqual(brief(s).slice(1), [["tool", "read_file", "done"], ["broken", "Ha", false, true], ["answer", "Half", true]]);

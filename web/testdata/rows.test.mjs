@@ -7,7 +7,7 @@ install();
 const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
-const { untilOf, workedOn } = await import("../page/worked.js");
+const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
 
 const run = (id, seq, parent, depth) => [id, { id, seq, parent, depth, started: "", ended: "" }];
 const model = (seq, of, step = "1", attempt = 1) => ({ kind: "model", seq, run: of, step, attempt, start: "", end: "" });
@@ -128,7 +128,7 @@ test("a run that said nothing does not answer", () => {
 
 test("nothing is counted while the server cannot be reached", () => {
   const session = Object.assign(new Session(), { status: "running", last: "2026-01-01T00:00:00Z", unheard: "2026-01-01T00:00:04Z" });
-  assert.equal(session.timesAt("2026-01-01T00:01:00Z").worked, 4000);
+  assert.equal(timesAt(session, "2026-01-01T00:01:00Z").worked, 4000);
   assert.equal(untilOf(session), "2026-01-01T00:00:04Z");
 });
 
@@ -171,4 +171,47 @@ test("the time for which a process was dead has a row, and is not worked", () =>
   assert.deepEqual(told(closed), [["run", 0, "line was interrupted"], ["run", 1, "writer was interrupted"], ["break", 0, 147_000]]);
   // Somebody who goes on after a failure, or forks, was not interrupted.
   for (const went of [(e) => [[e.failed("gone")], [e.resumed(), "", 147]], (e) => [[{ ...e.resumed(), kind: "session_forked" }, "", 147]]]) assert.ok(!told(flowOf((e) => [...begun(e), ...went(e)])).some(([kind]) => kind === "break"));
+});
+
+test("of steps that waited side by side, the conversation, the flow and the run tell one time", () => {
+  const s = new Session();
+  let seq = 0, now = 1e12;
+  const add = (after, run, kind, body = {}) => s.take({ seq: ++seq, time: new Date((now += after * 1000)).toISOString(), session: "s", run, parent: run === "both" ? "" : "both", step: kind === "model_replied" ? String(seq) : "2/0", agent: run, kind, body });
+  const asks = { stop: "input_requested", output: { summary: "?" } }, done = { stop: "answered", output: { summary: "ok" } };
+  const times = (run) => {
+    const { started, ended } = s.items.findLast((item) => item.type === "answer" && item.run === run).exchange;
+    return [Date.parse(ended) - Date.parse(started), workedOn(s.runs.get(run)), piecesOf(s.runs.get(run), s.runs.get(run).ended).reduce((sum, [from, to]) => sum + Date.parse(to) - Date.parse(from), 0)];
+  };
+  const says = (after, run, text) => add(after, run, "model_replied", { message: { text }, latency_ms: after * 1000, first_token_ms: after * 1000 });
+  add(0, "both", "run_started", { definition: { kind: "parallel" } });
+  add(0, "both", "user_said", { text: "go" });
+  for (const run of ["a", "b", "c"]) add(0, run, "run_started", { depth: 1 });
+  for (const run of ["a", "b", "c"]) {
+    says(1, run, "I save it.");
+    add(0, run, "tool_called", { tool: "write_file", call_id: "c" });
+    add(0, run, "input_requested", { question: "May " + run + "?", tool: "write_file", ask: { id: seq + 1, kind: "approval" } });
+    add(0, run, "run_finished", asks);
+  }
+  add(0, "both", "run_finished", asks);
+  // a is answered, and b a second later while a is at work; b goes on after that. c waits on.
+  add(600, "a", "user_said", { text: "yes", call_id: "c", answer: { approved: true } });
+  for (const run of ["b", "c"]) add(0, run, "run_finished", asks);
+  add(0, "a", "tool_called", { tool: "write_file", call_id: "c" });
+  add(1, "b", "user_said", { text: "yes", call_id: "c", answer: { approved: true } });
+  add(0, "a", "tool_returned", { tool: "write_file", content: "" });
+  assert.equal(workedOn(s.runs.get("b"), new Date(now + 60_000).toISOString()), 2000); // also while it is not its turn
+  says(29, "a", "Saved.");
+  add(0, "a", "run_finished", done);
+  add(0, "b", "tool_called", { tool: "write_file", call_id: "c" });
+  add(1, "b", "tool_returned", { tool: "write_file", content: "" });
+  says(4, "b", "Saved.");
+  add(0, "b", "run_finished", done);
+  add(0, "both", "run_finished", asks);
+  assert.deepEqual(times("a"), [31_000, 31_000, 31_000]);
+  assert.deepEqual(times("b"), [7000, 7000, 7000]);
+  add(300, "c", "user_said", { text: "yes", call_id: "c", answer: { approved: true } });
+  says(2, "c", "Saved.");
+  add(0, "c", "run_finished", done);
+  add(0, "both", "run_finished", done);
+  assert.deepEqual(times("c"), [5000, 5000, 5000]);
 });

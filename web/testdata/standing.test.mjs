@@ -41,6 +41,17 @@ test("another round of a phase adds to its time, and what was worked and waited 
   assert.equal(standing(s, "planning"), "done, worked 9.0 s, 2 rounds");
 });
 
+test("a phase that is done says what came of it, and no time that is none", () => {
+  const { s, begin, phase } = log();
+  begin("d");
+  phase("d", "requirements#1", 0.043, { status: "success", outputs: { user_stories: ["a", "b"] } });
+  phase("d", "architecture#1", 180, { status: "success", outputs: { decisions: [{ decision: "a" }] } });
+  phase("d", "discovery#1", 60, { status: "success", outputs: { relevant_files: [] } });
+  phase("d", "planning#1", 2, { status: "failed", outputs: { steps: ["a"] } });
+  assert.deepEqual(["requirements", "architecture", "discovery", "planning", "qa"].map((name) => standing(s, name, "interrupted")), ["done, 2 stories", "done, 1 decision, worked 3 min 0 s", "done, worked 1 min 0 s", "failed, worked 2.0 s", "to come"]);
+  assert.equal(standingOf(phasesOf(s)[0], true), "waits for you");
+});
+
 test("a phase that failed is not called partly done anywhere, and is worked on while it is", () => {
   const { s, begin, add, phase } = log();
   begin("d");

@@ -1,0 +1,102 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Between the members of a team an arrow says who handed over to whom, also once that is done.
+func TestAHandoverThatWasMadeKeepsItsArrow(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Desk of otters", []reply{{tool: "transfer_to_poet", arguments: map[string]any{"summary": "Otters."}}, {text: "Otters rhyme."}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "desk", "Desk of otters"), "flow")
+	b.sees(".graph .chip", "2 of 3 done")
+	b.holds("all('.stage path.e').length === 2 && all('.stage path.e').every((e) => document.querySelector(e.getAttribute('marker-end')?.slice(4, -1) ?? 'none'))")
+	b.holds("getComputedStyle(find('.stage marker.go path')).fill === getComputedStyle(find('.stage path.done')).stroke && find('.stage path.done').getAttribute('marker-end') === 'url(#tipgo)'")
+}
+
+// The card of a failure has room below it, before the line above the drawing.
+func TestTheCardAboveADrawingStandsApart(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Line of otters", []reply{{text: "Found."}, {fails: true}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".graph .trouble", "The provider does not understand the request")
+	b.holds("find('.graph .trouble').getBoundingClientRect().bottom <= find('.ground').getBoundingClientRect().top - 10")
+	b.picture("flow-card-apart")
+}
+
+// A drawing that fits below the cards is not scrolled: it takes no room that nothing is drawn in.
+func TestADrawingThatFitsIsNotScrolled(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	var scripts []script
+	for _, name := range []string{"writer", "poet"} {
+		scripts = append(scripts, script{"You are the " + name, []reply{{tool: "write_file", arguments: map[string]any{"content": strings.Repeat("By the "+name+".\n", 30), "file_path": "{session-folder}/" + name + ".md"}}}})
+	}
+	m.directed(t, scripts...)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.do(chromedp.EmulateViewport(1280, 720))
+	b.sees(".agent", "writer")
+	b.looksAt(h.runs(t, "both", "Both"), "flow")
+	b.holds("all('.graph .needs').length === 2")
+	b.holds("find('.ground').scrollHeight === find('.ground').clientHeight")
+	b.holds("find('.frame').getBoundingClientRect().top - find('.ground').getBoundingClientRect().top < 60")
+	b.picture("flow-fits")
+}
+
+// A card is called what its box is, where an agent has several, and stands in the order of the boxes.
+func TestCardsAreCalledWhatTheirBoxesAre(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.NewReplacer("URL", m.URL+"/v1", "flows:\n", "flows:\n  twice: {sequence: [writer, {parallel: [writer, poet], name: drafts}]}\n").Replace(twoWaitConfiguration)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "twice", "Twice")
+	m.answers(t, "Begun.")
+	asked := map[bool]*ask{}
+	for range 2 {
+		a := m.asked(t)
+		asked[strings.Contains(a.all, "You are the poet")] = a
+	}
+	b.looksAt(session, "flow")
+	for i, name := range []string{"poet", "writer"} {
+		asked[name == "poet"].call("write_file", map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"})
+		b.holds("all('.graph .needs').length === %v", i+1)
+	}
+	b.reads(".graph .needs header", "writer 2 asks before doing this", "poet asks before doing this")
+	b.sees(".graph .chip", "writer 2 and poet wait for you")
+	b.sees(".graph .needs", "writer 2 wants to save writer.md")
+}
+
+// Who has a flow go on is at the step that goes on, which says that it does before it has said
+// anything, and at the next card once there is one.
+func TestWhoHasAFlowGoOnIsAtWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Line of otters", []reply{{text: "Found."}, {text: "One, two", held: true}, {text: "Three", held: true}}})
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
+	b.sees(".node[data-state=run]", "writer")
+	b.enter(".bar button", "Stop")
+	b.sees(".graph .trouble", "Stopped")
+	b.enter(".graph .trouble button", "Go on")
+	b.lacks(".graph .trouble", "")
+	b.sees(".node[data-state=run]", "writer")
+	b.lacks(".graph .chip", "stopped")
+	b.holds("document.activeElement === find('.node', 'writer')")
+	b.click(".bar button", "Stop")
+	b.sees(".graph .trouble", "Stopped")
+}
