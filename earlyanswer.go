@@ -71,14 +71,23 @@ func (x *execution) goOverAgain() error {
 // answered has a run that is under way take an input which answers one of its questions, and
 // returns that run. Otherwise the error stands.
 func (e *Engine) answered(ctx context.Context, step Step, session string, input *Input, busy error) (*execution, *Handle, error) {
-	if _, elsewhere := errors.AsType[*Owner](busy); elsewhere || input.Question == "" {
+	if input.Question == "" {
 		return nil, nil, busy
 	}
-	h, err := e.answerUnderWay(ctx, session, input)
+	h, err := e.answerBusy(ctx, session, input, busy)
 	if err == errLeaving {
 		return e.begin(ctx, step, *input)
 	}
 	return nil, h, err
+}
+
+// answerBusy gives an answer to a run that is under way, here or in the process that an error
+// names. It fails with errLeaving where the run is over instead.
+func (e *Engine) answerBusy(ctx context.Context, session string, input *Input, busy error) (*Handle, error) {
+	if owner, elsewhere := errors.AsType[*Owner](busy); elsewhere {
+		return e.answerElsewhere(ctx, session, input, owner)
+	}
+	return e.answerUnderWay(ctx, session, input)
 }
 
 // answerUnderWay gives an answer to a run of this engine's that is under way, which it

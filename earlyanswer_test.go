@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 
@@ -105,6 +106,80 @@ func TestAQuestionIsAnsweredWhileOthersAreAtWork(t *testing.T) {
 				t.Errorf("the run has ended %d times on record, not when it asked and when it was done", got)
 			}
 		})
+	}
+}
+
+// A question of a run that is another process's is answered from here, too: the answer is on record
+// at once, and the run goes on where it is.
+func TestAQuestionIsAnsweredFromElsewhere(t *testing.T) {
+	for name := range twoThatAsk(t, &world{}, nil, nil) {
+		t.Run(name, func(t *testing.T) {
+			w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+			step, store := twoThatAsk(t, w, reached, goOn)[name], troupe.NewMemoryStore()
+			owner, other := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
+			events, _ := mustAnswer(t, owner, step, "go")
+			session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
+			first, err := owner.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			if _, err := other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", User: "mallory"}); !errors.Is(err, troupe.ErrNotFound) {
+				t.Errorf("somebody else's answer: %v", err)
+			}
+			second, err := other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", IdempotencyKey: "k"})
+			if err != nil || second.Run != first.Run {
+				t.Fatalf("the answer from elsewhere: %+v, %v", second, err)
+			}
+			log := logOf(t, store, session)
+			if said, ok := log[len(log)-1].Body.(*troupe.UserSaid); !ok || said.CallID != "c8" || said.IdempotencyKey != "k" {
+				t.Errorf("what was acknowledged is not on record: %s", render(log[len(log)-1:]))
+			}
+			for _, question := range []string{seven, eight} {
+				if err := other.Answer(t.Context(), session, question, troupe.Answer{Approved: true}); !errors.Is(err, troupe.ErrNoQuestion) {
+					t.Errorf("%s was answered again: %v", question, err)
+				}
+			}
+			long := troupe.Input{Session: session, Question: eight, Text: strings.Repeat("yes ", 2000)}
+			if _, err := other.Start(t.Context(), step, long); !errors.Is(err, troupe.ErrNoQuestion) {
+				t.Errorf("a long answer: %v", err)
+			}
+			close(goOn)
+			for _, h := range []*troupe.Handle{first, second} {
+				if out, err := h.Wait(t.Context()); err != nil || out.Stop != "answered" {
+					t.Errorf("it ended with %q, %v", out.Stop, err)
+				}
+			}
+			if w.total()["wipe(7)"] != 1 || w.total()["wipe(8)"] != 1 {
+				t.Errorf("done: %v", w.total())
+			}
+		})
+	}
+}
+
+// A decision from elsewhere reaches the run that is under way, and one that is too long to be passed
+// on is refused with who has the session.
+func TestAQuestionIsDecidedFromElsewhere(t *testing.T) {
+	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
+	step, store := twoThatAsk(t, w, reached, goOn)["steps"], troupe.NewMemoryStore()
+	owner, other := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
+	events, _ := mustAnswer(t, owner, step, "go")
+	session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
+	first, err := owner.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	_, err = other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: strings.Repeat("yes ", 2000)})
+	if _, named := errors.AsType[*troupe.Owner](err); !named {
+		t.Errorf("an answer that is too long: %v", err)
+	}
+	if err := other.Answer(t.Context(), session, eight, troupe.Answer{Approved: true}); err != nil {
+		t.Errorf("a decision: %v", err)
+	}
+	close(goOn)
+	if out, err := first.Wait(t.Context()); err != nil || out.Stop != "answered" || w.total()["wipe(8)"] != 1 {
+		t.Errorf("it ended with %q, %v, and did %v", out.Stop, err, w.total())
 	}
 }
 

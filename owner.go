@@ -86,6 +86,8 @@ func (x *execution) heed() {
 				return
 			case request.Cancel:
 				x.cancel(ErrCancelled)
+			case request.Said != nil:
+				go x.answerFor(request.Question, request.Said)
 			case request.Title != "":
 				// A failure ends the run, which reports it. Who asked asks again where it has ended.
 				_, _ = x.feed.publishOwned([]Event{renamed(x.feed.session, request.Title)})

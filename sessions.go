@@ -118,15 +118,15 @@ func renamed(session, title string) Event {
 
 // Answer decides what a session's latest run asked and waits for. The decision is on
 // record when Answer returns; [Engine.Resume] or [Engine.StartAgain] goes on with the
-// run. A run of this engine's that is under way, because other steps of it are at work,
-// goes on by itself. It fails with [ErrNoQuestion] if that question is not open.
+// run. A run that is under way, here or in another process, because other steps of it are
+// at work, goes on by itself. It fails with [ErrNoQuestion] if that question is not open.
 func (e *Engine) Answer(ctx context.Context, session, question string, answer Answer) error {
 	if err := answer.check(answer.Text); err != nil {
 		return fmt.Errorf("session %s: question %q: %w", session, question, err)
 	}
 	x, err := e.enlist(ctx, nil, session) // nothing runs in it meanwhile
-	if _, elsewhere := errors.AsType[*Owner](err); errors.Is(err, ErrBusy) && !elsewhere && question != "" {
-		_, err := e.answerUnderWay(ctx, session, &Input{Text: answer.words(), Answer: &answer, Question: question})
+	if errors.Is(err, ErrBusy) && question != "" {
+		_, err := e.answerBusy(ctx, session, &Input{Text: answer.words(), Answer: &answer, Question: question}, err)
 		if err == errLeaving {
 			return e.Answer(ctx, session, question, answer)
 		}

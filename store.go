@@ -195,6 +195,9 @@ type SessionRequest struct {
 	Cancel bool `json:"cancel,omitempty"`
 	// Title is what to rename the session to.
 	Title string `json:"title,omitempty"`
+	// Said answers the question of the run that has the id Question. Its JSON has at most 4 KiB.
+	Said     *UserSaid `json:"said,omitempty"`
+	Question string    `json:"question,omitempty"`
 }
 
 // A DayCost is what the answers that an agent got from models on a day have cost, those

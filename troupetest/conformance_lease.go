@@ -2,6 +2,7 @@ package troupetest
 
 import (
 	"errors"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -134,12 +135,13 @@ func (s *storeTest) requests() {
 		s.Errorf("to ask where nobody is: %+v, %v", info, err)
 	}
 	lease := s.acquire(sessionID(1))
-	for _, want := range []troupe.SessionRequest{{Cancel: true}, {Title: "new"}, {}} {
+	yes := &troupe.UserSaid{Text: "yes", CallID: "c1", Answer: &troupe.Answer{Approved: true}}
+	for _, want := range []troupe.SessionRequest{{Cancel: true}, {Title: "new"}, {Question: "r#1", Said: yes}, {}} {
 		promptly(s.T, "a request", func() {
 			if _, _, err := s.store.Ask(s.Context(), sessionID(1), want); err != nil {
 				s.Errorf("ask %+v: %v", want, err)
 			}
-			if got := <-lease.Requests(); got != want {
+			if got := <-lease.Requests(); !reflect.DeepEqual(got, want) {
 				s.Errorf("asked was %+v, and what arrived is %+v", want, got)
 			}
 		})

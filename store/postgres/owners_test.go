@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -114,12 +115,12 @@ func TestRequestsAndRepliesReachOtherProcesses(t *testing.T) {
 	one, two := pair(t, Options{})
 	lease := mustAcquire(t, one, id(1))
 	mustAppend(t, one, under(lease, eventsOf(id(1), 1, &troupe.RunStarted{}))...)
-	for _, want := range []troupe.SessionRequest{{Cancel: true}, {Title: "a new title with \"quotes\" and 雪"}, {}} {
+	for _, want := range []troupe.SessionRequest{{Cancel: true}, {Title: "a new title with \"quotes\" and 雪"}, {Question: "r#2", Said: &troupe.UserSaid{Text: "yes,\nthis one", Answer: &troupe.Answer{Approved: true}}}, {}} {
 		info, _, err := two.Ask(t.Context(), id(1), want)
 		if err != nil || info.Owner.PID == 0 {
 			t.Fatalf("ask: %+v, %v", info, err)
 		}
-		if got := <-lease.Requests(); got != want {
+		if got := <-lease.Requests(); !reflect.DeepEqual(got, want) {
 			t.Errorf("asked was %+v, and what arrived is %+v", want, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -262,8 +263,9 @@ func TestARequestIsNotMissedBesideAWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := troupe.SessionRequest{Question: "r#2", Said: &troupe.UserSaid{Text: "yes,\nthis one", Answer: &troupe.Answer{Approved: true}}}
 	for range 5 {
-		if err := other.leaveRequest(t.Context(), id(1), troupe.SessionRequest{Cancel: true}); err != nil {
+		if err := other.leaveRequest(t.Context(), id(1), want); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.writer.write(t.Context(), 0, func(*writer) error { return nil }); err != nil {
@@ -271,7 +273,7 @@ func TestARequestIsNotMissedBesideAWrite(t *testing.T) {
 		}
 		select {
 		case request := <-lease.Requests():
-			if !request.Cancel {
+			if !reflect.DeepEqual(request, want) {
 				t.Fatalf("asked for %+v", request)
 			}
 		case <-time.After(30 * time.Second):
