@@ -193,8 +193,8 @@ func TestADoubleClickAnswersOneCard(t *testing.T) {
 	}
 }
 
-// Two long cards: what holds them scrolls, and nothing in them does on its own. A toast lies on
-// nothing that acts, and on a phone a finger finds Stop.
+// Two long cards: what holds them scrolls, and nothing in them does on its own. A toast and
+// Latest lie on nothing, and on a phone a finger finds Stop.
 func TestTwoLongCardsScrollAsOne(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -220,15 +220,9 @@ func TestTwoLongCardsScrollAsOne(t *testing.T) {
 			// The answers of the card that is read are there.
 			b.holds("find('.needs button', 'Allow once').getBoundingClientRect().bottom < (find('.composer')?.getBoundingClientRect().top ?? innerHeight)")
 		}
-		value[any](b, "void import(document.querySelector('script[type=module]').src.replace(/app\\.js.*/, 'state.js')).then(({ toast }) => toast('Something that is said'))")
-		b.holds("find('.toast')")
-		if covered := value[[]string](b, `all("button, a, input, textarea, summary").filter((e) => !e.closest(".toast")).filter((e) => {
-			const a = e.getBoundingClientRect(), b = find(".toast").getBoundingClientRect();
-			return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-		}).map(called)`); len(covered) > 0 {
-			t.Errorf("%d px: a toast lies on %q", width, covered)
-		}
-		b.presses(".toast button", "")
-		b.lacks(".toast", "")
+		b.toastLiesOnNothing("Something that is said")
+		b.looksAt(session, "")
+		b.holds("((box) => (box.scrollTop = find('.latest') ? box.scrollTop : box.scrollTop > 100 ? 100 : 1e6, find('.latest')))(find('.flow'))")
+		b.liesOnNothing(".latest")
 	}
 }
