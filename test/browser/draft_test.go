@@ -392,3 +392,19 @@ func TestTheFilesOfAClosedWindowAreFound(t *testing.T) {
 	other.do(chromedp.Reload())
 	other.sees(attached, "theirs.md")
 }
+
+// A message that is only a file is as high as that: nothing is blank above or below it.
+func TestAMessageThatIsAFileHasNoBlankSpace(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.choose(".composer input[type=file]", written(t, "one.md")...)
+	b.sees(attached, "one.md")
+	b.click(".composer button", "Send")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	b.holds("find('.said details.attachment')")
+	if blank := value[[]float64](b, "((box, file) => [file.top - box.top, box.bottom - file.bottom])(find('.said > div').getBoundingClientRect(), find('.said summary').getBoundingClientRect())"); max(blank[0], blank[1]) > 12 {
+		t.Errorf("%v px are blank above and below the file", blank)
+	}
+}
