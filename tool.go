@@ -170,6 +170,10 @@ type Answer struct {
 	Approved bool   `json:"approved,omitempty"`
 	Denied   bool   `json:"denied,omitempty"`
 	Text     string `json:"text,omitempty"`
+	// Scope says for what a program takes the decision: "session" for all calls of the
+	// tool in the session, and nothing for this call alone. It is on record for those who read it;
+	// asking no more is the program's to do.
+	Scope string `json:"scope,omitempty"`
 }
 
 // errToolName says what a name must look like.

@@ -484,6 +484,21 @@ func TestAStreamThatBeginsTellsWhatWasDeletedBefore(t *testing.T) {
 	}
 }
 
+// A page that goes from one stream to another may leave the first before it is told of a change:
+// the second begins with what has just changed, and does not wait until it looks for the work of
+// other processes.
+func TestAStreamThatBeginsTellsWhatHasJustChanged(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	session := w.session()
+	w.talk(session, "hello")
+	stream := w.changes()
+	w.eventually(func() bool { return len(w.server.hub.all()) == 1 })
+	w.server.hub.saved("") // which is told after what is known of sessions by then
+	if c := <-stream; c.Session == nil || c.Session.ID != session || c.Session.Status != "completed" {
+		t.Errorf("it is told %+v", c)
+	}
+}
+
 // A name that was somebody's is given to another only by an operator who was told so: the
 // conversations of that name come with it.
 func TestANameThatHadConversationsIsAskedAbout(t *testing.T) {

@@ -22,6 +22,8 @@ type hub struct {
 	tidings bounded[string, *tiding]
 	changes atomic.Int64
 	latest  bounded[string, int64]
+	// recent are the sessions that have changed lately, and when.
+	recent map[string]time.Time
 	// gone are the sessions that were deleted lately.
 	gone []departure
 	// before is that of the server whose place this one's has taken: its streams go on.
@@ -85,6 +87,10 @@ type ear struct {
 	woken    chan struct{}
 }
 
+// recentFor is for how long a stream that begins tells of a change: whoever goes from one stream to
+// another leaves the first perhaps before that has told it.
+const recentFor = 5 * time.Second
+
 func (h *hub) listen(user string) (*ear, func()) {
 	e := &ear{user: user, sessions: map[string]bool{}, woken: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -93,6 +99,11 @@ func (h *hub) listen(user string) (*ear, func()) {
 		h.ears = map[*ear]bool{}
 	}
 	h.ears[e] = true
+	for session, at := range h.recent {
+		if time.Since(at) < recentFor {
+			e.hear(session)
+		}
+	}
 	return e, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -103,12 +114,25 @@ func (h *hub) listen(user string) (*ear, func()) {
 // changed says that a session has changed.
 func (h *hub) changed(session string) {
 	h.latest.put(session, h.changes.Add(1))
+	h.remember(session)
 	for e := range h.all() {
 		e.hear(session)
 	}
 	if h.before != nil {
 		h.before.changed(session)
 	}
+}
+
+func (h *hub) remember(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.recent == nil {
+		h.recent = map[string]time.Time{}
+	}
+	if _, isKnown := h.recent[session]; !isKnown {
+		maps.DeleteFunc(h.recent, func(_ string, at time.Time) bool { return time.Since(at) >= recentFor })
+	}
+	h.recent[session] = time.Now()
 }
 
 // reconfigured says that the configuration has changed.

@@ -109,8 +109,10 @@ func (s *Server) openQuestion(ctx context.Context, info *troupe.SessionInfo, id 
 // input is the answer as the run that asked gets it.
 func (d *decision) input() (troupe.Input, error) {
 	switch {
-	case d.Allow == "once", d.Allow == "session":
+	case d.Allow == "once":
 		return troupe.Input{Answer: &troupe.Answer{Approved: true}}, nil
+	case d.Allow == "session":
+		return troupe.Input{Answer: &troupe.Answer{Approved: true, Scope: "session"}}, nil
 	case d.Allow == "no":
 		return troupe.Input{Answer: &troupe.Answer{Denied: true, Text: d.Text}}, nil
 	case d.Allow != "":

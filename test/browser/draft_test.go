@@ -251,7 +251,7 @@ func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 	value[any](b, "void (location.href = 'about:blank')")
 	b.holds("location.href === 'about:blank'")
 	third := b.beside(place)
-	third.holds("find(%s)?.value === 'And last in the other\\n\\nTyped in the first'", composer)
+	third.holds("find(%s)?.value === 'Typed in the first'", composer) // and nothing of the one that is open
 	other.front()
 	other.do(chromedp.Reload())
 	other.holds("find(%s)?.value === 'And last in the other'", composer)
@@ -290,4 +290,121 @@ func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 	b.holds("find(%s).value === ''", composer)
 	b.do(chromedp.Reload())
 	b.holds("find(%s)?.value === ''", composer)
+}
+
+// Two windows on one conversation: each keeps the files that were attached in it. One in which
+// nobody has attached any shows those of the other, and what was sent leaves both.
+func TestTwoWindowsKeepEachItsOwnFiles(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	other := b.beside(place)
+	other.reads(answers, "First.")
+	shows := func(w *tab, names string) {
+		t.Helper()
+		w.holds("all(%s).map((li) => li.firstChild.nextSibling.textContent).join(' ') === %s", attached, names)
+	}
+	attach := func(w *tab, name, all string, kept int) {
+		t.Helper()
+		w.front()
+		w.choose(".composer input[type=file]", written(t, name)...)
+		shows(w, all)
+		w.settled(kept)
+	}
+	attach(other, "theirs.md", "theirs.md", 1)
+	b.front()
+	shows(b, "") // nobody else puts something into it
+	attach(b, "ours.md", "ours.md", 2)
+	other.front()
+	other.do(chromedp.Reload())
+	shows(other, "theirs.md")
+	b.front()
+	b.do(chromedp.Reload())
+	shows(b, "ours.md")
+
+	// What is sent in one stays attached in the other, if it is the other's.
+	other.front()
+	other.click(".composer button", "Send")
+	if a := m.asked(t); !strings.Contains(a.all, "content of theirs.md") || strings.Contains(a.all, "content of ours.md") {
+		t.Errorf("the model was asked: %s", a.all)
+	} else {
+		a.say("Second.")
+		a.end()
+	}
+	other.reads(answers, "First.", "Second.")
+	other.settled(1)
+	shows(other, "")
+	b.front()
+	shows(b, "ours.md")
+
+	// One that has none shows it, and follows it; sent there, it is gone from both.
+	other.front()
+	other.do(chromedp.Reload())
+	shows(other, "ours.md")
+	attach(b, "more.md", "ours.md more.md", 2)
+	other.front()
+	shows(other, "ours.md more.md")
+	attach(other, "own.md", "ours.md more.md own.md", 5)
+	other.click(".composer button", "Send")
+	m.answers(t, "Third.")
+	other.reads(answers, "First.", "Second.", "Third.")
+	other.settled(0)
+	b.front()
+	shows(b, "")
+	b.do(chromedp.Reload())
+	b.reads(answers, "First.", "Second.", "Third.")
+	shows(b, "")
+}
+
+// The next window finds the files of one that is closed, and those of the one that is open stay
+// there alone.
+func TestTheFilesOfAClosedWindowAreFound(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	other := b.beside(place)
+	other.reads(answers, "First.")
+	other.choose(".composer input[type=file]", written(t, "theirs.md")...)
+	other.settled(1)
+	b.front()
+	b.choose(".composer input[type=file]", written(t, "ours.md")...)
+	b.settled(2)
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	third := b.beside(place)
+	third.sees(attached, "ours.md")
+	third.holds("all(%s).length === 1", attached)
+	third.settled(2)
+	third.click(attached+" button", "Remove ours.md")
+	third.settled(1)
+	third.do(chromedp.Reload())
+	third.reads(answers, "First.")
+	third.holds("all(%s).length === 0", attached)
+	other.front()
+	other.do(chromedp.Reload())
+	other.sees(attached, "theirs.md")
+}
+
+// A message that is only a file is as high as that: nothing is blank above or below it.
+func TestAMessageThatIsAFileHasNoBlankSpace(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.choose(".composer input[type=file]", written(t, "one.md")...)
+	b.sees(attached, "one.md")
+	b.click(".composer button", "Send")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	b.holds("find('.said details.attachment')")
+	if blank := value[[]float64](b, "((box, file) => [file.top - box.top, box.bottom - file.bottom])(find('.said > div').getBoundingClientRect(), find('.said summary').getBoundingClientRect())"); max(blank[0], blank[1]) > 12 {
+		t.Errorf("%v px are blank above and below the file", blank)
+	}
 }

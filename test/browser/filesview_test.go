@@ -89,3 +89,20 @@ func TestATabIsTitledByWhatItShows(t *testing.T) {
 	b.looksAt(session, "")
 	b.holds("document.title === 'Herds — Troupe'")
 }
+
+// A file has one name wherever it is listed: its heading, in the conversation that saved it as among
+// all files.
+func TestAFileIsCalledTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	m.directed(t, script{"Write it down", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/plan-2.md", "content": "# Where the money went\n\nOne bank."}}, {text: "Saved."}}})
+	b.say("Write it down")
+	name := "Where the money went"
+	b.sees(".doc b", name)
+	b.sees(".doc", "plan-2.md")
+	b.click(".bar button", "Files of this conversation (1)")
+	b.sees(".panel .recent", name)
+	value[any](b, "void (location.hash = '#/files')")
+	b.sees(".library td", name)
+}

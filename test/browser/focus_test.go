@@ -61,7 +61,7 @@ func besideABrief(t *testing.T) (*model, *tab) {
 	b.say("Write the brief")
 	saves(t, m, "brief.md", "# Lockers\n\nMany readers pay.\n", "The brief is written.")
 	b.sees(answers, "The brief is written.")
-	b.click(".doc button", "Brief")
+	b.click(".doc button", "Lockers")
 	b.sees(".panel .pick", "Version 1")
 	return m, b
 }
@@ -209,7 +209,7 @@ func TestADocumentThatIsLeftByKeyGivesTheFocusBack(t *testing.T) {
 	b.lacks(".panel", "")
 	b.holds("document.activeElement.matches('.doc button')")
 
-	b.enter(".doc button", "Brief")
+	b.enter(".doc button", "Lockers")
 	b.sees(".panel .pick", "Version 1")
 	value[any](b, "void ((window.isOld = true), location.reload())")
 	b.holds("!window.isOld && find('.editor textarea')")

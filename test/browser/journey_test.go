@@ -101,7 +101,7 @@ func travel(t *testing.T, use hand) {
 	b.sees(answers, "All is done.")
 	b.holds("find('.composer button', 'Send')")
 
-	use(b, "button", "Open Brief")
+	use(b, "button", "Open Lockers")
 	b.sees(".panel .prose", "Nine of fourteen")
 	b.holds("find('.panel').contains(document.activeElement)")
 	use(b, "button", "Changes")
@@ -109,7 +109,7 @@ func travel(t *testing.T, use hand) {
 	b.sees(".panel ins", "Nine of fourteen")
 	b.press(kb.Escape)
 	b.lacks(".panel", "")
-	b.holds("/^Open\\s+Brief/.test(called(document.activeElement))") // the focus is back
+	b.holds("/^Open\\s+Lockers/.test(called(document.activeElement))") // the focus is back
 
 	use(b, "link", "Run")
 	b.holds("find('.lane[data-kind=model]')")

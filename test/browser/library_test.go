@@ -67,7 +67,7 @@ func TestDocumentsInPlaceAreTheProjectsOwnFiles(t *testing.T) {
 	if got := h.read(t, "planning/brief.md"); !strings.Contains(got, "One bank.") {
 		t.Errorf("the project's file holds %q", got)
 	}
-	b.click(".doc button", "Brief")
+	b.click(".doc button", "Lockers")
 	b.click(".panel button", "Edit")
 	b.write(".panel textarea", "# Lockers\n\nTwo banks, by hand.\n")
 	b.click(".panel button", "Save a version")

@@ -29,7 +29,7 @@ func TestThePictureOfThePage(t *testing.T) {
 		b.sees(answers, turn.answer)
 		b.holds("find('.composer button', 'Send')")
 	}
-	b.presses(".doc button", "Decision")
+	b.presses(".doc button", "decision-")
 	b.sees(".panel .prose", "SQLite")
 	b.rests()
 	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())

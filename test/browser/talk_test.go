@@ -35,7 +35,7 @@ func TestACommandLeadsThroughItsQuestionsToTheSavedDocument(t *testing.T) {
 	b.holds("find(%s).value === ''", composer)
 	b.holds("find('.side .item[data-status=completed]')")
 	b.picture("conversation")
-	b.click(".doc button", "Decision")
+	b.click(".doc button", "Which database to use")
 	b.sees(".panel .prose", "Which database to use")
 	b.picture("document-rendered")
 	address := value[string](b, "location.hash")

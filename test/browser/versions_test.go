@@ -14,7 +14,7 @@ func TestVersionsByHandAndByAgentsAreOneRow(t *testing.T) {
 	b.say("Write the brief")
 	saves(t, m, "brief.md", "# Lockers\n\nMany readers pay.\n", "The brief is written.")
 	b.sees(answers, "The brief is written.")
-	b.click(".doc button", "Brief")
+	b.click(".doc button", "Lockers")
 	b.sees(".panel .pick", "Version 1")
 	b.click(".panel button", "Edit")
 	b.write(".editor textarea", "# Lockers\n\nMine.\n")

@@ -48,15 +48,18 @@ function App() {
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
     <${Side} route=${route} find=${() => setOpen("find")} />
     <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}${app.me.mistake && html`<${Mistake} />`}
-      <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//></main>
+      <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//>
+      <div class="toasts" ref=${(e) => above(e)}>${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div></main>
     ${!talks && html`<${Tabs} route=${route} />`}
     ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
     ${open === "help" && html`<${Help} close=${() => setOpen("")} />`}
     ${app.signedOut && html`<${Door} />`}
-    <div class="toasts">${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>
     <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
 }
+
+// above keeps what fills the whole window above the toasts.
+const above = (toasts) => toasts && document.body.style.setProperty("--below", (toasts.firstChild ? innerHeight - toasts.getBoundingClientRect().top : 0) + "px");
 
 // Strip says that the server cannot be reached, and when it is tried again. It comes with
 // the page: by then nothing more can be loaded.

@@ -8,7 +8,7 @@ const mostBytes = 8 << 20;
 const mostTogether = 11 << 20;
 
 // addFiles returns the files of a message with more of them. What cannot be attached is
-// told.
+// told. By its key a file is known in every window that shows it.
 export async function addFiles(files, list, tell) {
   const added = [...files];
   for (const file of [...list]) { // a copy: the field that they came from is emptied meanwhile
@@ -25,7 +25,7 @@ export async function addFiles(files, list, tell) {
       tell(`${file.name} is neither text nor a picture nor a PDF: models cannot read it. It was not attached.`);
       continue;
     }
-    added.push({ name: file.name, mime: typeOf(file), data: await encoded(file), size: file.size });
+    added.push({ name: file.name, mime: typeOf(file), data: await encoded(file), size: file.size, key: `${Date.now()} ${Math.random()}` });
   }
   return added;
 }

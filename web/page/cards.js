@@ -39,12 +39,15 @@ const Settled = ({ state, children }) => html`<div class="acts answered" data-st
 // somebody writes refuses it.
 const isAllowed = ({ decision, answer }) => (decision && (decision.approved || decision.denied) ? !!decision.approved : /^(yes|y|ok|approved?|allow)$/i.test(answer.replace(/^[\s.!]+|[\s.!]+$/g, "")));
 
+// reach says which calls a decision is about, besides the one that it was made for.
+const reach = (isCovered, scope) => (isCovered ? ", with another answer" : scope === "session" && ", in this whole conversation");
+
 // decided says what was decided about a call.
 const decided = (allowed, agent, tool, args) => html`You ${allowed ? "allowed" : "did not allow"} ${agent.name} to <b>${lower(asOrder(tool, args))}</b>`;
 
 function settled(kind, item, agent) {
   if (item.left) return html`${agent.name} asked${kind === "approval" && html` to <b>${lower(asOrder(item.tool, item.arguments))}</b>`}, you stopped it there`;
-  if (kind === "approval") return html`${decided(isAllowed(item), agent, item.tool, item.arguments)}${item.unasked && ", in this whole conversation"}${item.decision?.denied && item.decision.text && html`: “<span dir="auto">${item.decision.text}</span>”`}`;
+  if (kind === "approval") return html`${decided(isAllowed(item), agent, item.tool, item.arguments)}${reach(item.unasked, item.decision?.scope)}${item.decision?.denied && item.decision.text && html`: “<span dir="auto">${item.decision.text}</span>”`}`;
   if (kind === "gate") return html`You decided: <b>${item.answer || "go on"}</b>`;
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;
 }
@@ -195,17 +198,18 @@ function Approval({ item, agent, acts, id, openFile }) {
   const [give, refused] = useAnswer(acts, item);
   useApp();
   // What is allowed in the whole conversation is so for every card about the same tool, and
-  // nobody decides on them any more.
+  // nobody decides on them any more: granted has the question that was answered.
   const granted = (acts.granted ??= new Map());
-  const grant = (is) => (granted.set(item.tool, is), update());
+  const grant = (by) => (granted.set(item.tool, by), update());
   const answer = (values, done) => {
     const taken = give(values, done);
     if (values.allow !== "session") return;
-    grant(true);
-    taken.then((is) => is || grant(false));
+    grant(item.ask.id);
+    taken.then((is) => is || grant(0));
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
-  if (granted.get(item.tool)) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}, in this whole conversation<//>`;
+  const by = granted.get(item.tool);
+  if (by) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}${reach(by !== item.ask.id, "session")}<//>`;
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />

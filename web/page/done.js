@@ -2,8 +2,8 @@
 // answer.
 
 import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
-import { cost, nameOf, short, size } from "./format.js";
-import { duration, fileIcon, pathWords } from "./forms.js";
+import { cost, short, size } from "./format.js";
+import { duration, fileIcon, pathWords, titleOfFile } from "./forms.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
@@ -65,7 +65,7 @@ function SavedRow({ item, id, openFile }) {
     };
   }, [item.path, item.sha, openFile.shown]);
   const { number, isLatest } = isDocument ? kept : item;
-  const { shown } = openFile, name = written[item.phase] ?? nameOf(item.path), where = pathWords(item.path);
+  const { shown } = openFile, name = written[item.phase] ?? titleOfFile(item.path, item.description), where = pathWords(item.path);
   return html`<div class="doc">
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, number || undefined)}>
       <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim cut">${[isDocument && "a document of the project", number ? `version ${number}` : number === undefined && "this version was not kept", size(item.size), where !== name && where].filter(Boolean).join(" · ")}</span></span></button>

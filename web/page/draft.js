@@ -10,22 +10,24 @@ export const longPaste = 4000;
 
 export const empty = { text: "", files: [], instead: null };
 
-// keeping has the browser keep the files of a draft. Their names are kept beside them: a
-// page that is opened again knows by them that there is something to look for.
-function keeping(id, files) {
+// onTheWay has the drafts that this window is sending: their files are kept as they are.
+const onTheWay = new Set();
+
+// keeping has the browser keep the files of a draft for this window, and those that were sent
+// (null: all) for none.
+function keeping(id, files, sent = []) {
   if (!files.length && !kept("attached." + id)) return;
-  keep("attached." + id, files.length ? files.map((file) => file.name) : null);
-  import("./attached.js").then(({ keepFiles }) => keepFiles(id, files)).catch(() => files.length && toast(`${namesOf(files.map((file) => file.name))} cannot be kept in this browser. Should you load the page again before you send, attach ${files.length > 1 ? "them" : "it"} again.`));
+  import("./attached.js").then(({ keepFiles }) => keepFiles(id, files, sent)).catch(() => files.length && toast(`${namesOf(files)} cannot be kept in this browser. Should you load the page again before you send, attach ${files.length > 1 ? "them" : "it"} again.`));
 }
 
-const namesOf = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+export const namesOf = (files) => files.map((file) => file.name).join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // editing is where a message is kept that is being edited: in this window, and for the next one.
 const editing = ["own.editing.", "editing."];
 
 // useDraft is the draft of a conversation, or of another place where people write:
 // { text, files, instead }. instead is the message that it replaces: meanwhile what was
-// in the box before is put aside. Of several windows each keeps what was typed in it.
+// in the box before is put aside. Of several windows each keeps what was put into it.
 export function useDraft(id) {
   const drafts = useRef(new Map()).current;
   const [, draw] = useState(0);
@@ -42,18 +44,8 @@ export function useDraft(id) {
       // What another window has stored stays.
       if (draft.text || kept("draft." + id) === before.text) keep("draft." + id, draft.text);
     }
-    if (draft.files !== before.files && !kept("sending." + id)) keeping(id, draft.files);
+    if (draft.files !== before.files && !onTheWay.has(id)) keeping(id, draft.files);
   };
-  useEffect(() => {
-    const names = kept("attached." + id, []);
-    if (!names.length) return;
-    import("./attached.js").then(({ keptFiles }) => keptFiles(id)).catch(() => []).then((files) => {
-      const lost = names.filter((name) => !files.some((file) => file.name === name));
-      if (lost.length) toast(`${namesOf(lost)} could not be kept in this browser. Attach ${lost.length > 1 ? "them" : "it"} again.`);
-      const { files: now, instead, aside } = drafts.get(id);
-      if (instead ? aside.files.length === 0 : now.length === 0) set((draft) => (instead ? { ...draft, aside: { ...aside, files } } : { ...draft, files }));
-    });
-  }, [id]);
   useEffect(() => {
     let end = null;
     import("./windows.js").then(({ beside }) => end ?? (end = beside(id, () => drafts.get(id), set)), () => {});
@@ -72,10 +64,12 @@ export function editedBefore(id, items) {
 // end: what is sent is kept until the server has it, should the page be left meanwhile.
 export function sendingOf(id, draft, set) {
   if (draft.instead) return () => {};
-  keep("sending." + id, { text: draft.text });
+  keep("sending." + id, { text: draft.text, files: draft.files.map((file) => file.key) });
+  onTheWay.add(id);
   return () => {
     keep("sending." + id, null);
-    set((now) => (draft.files.length || now.files.length ? { ...now, files: [...now.files] } : now)); // which keeps those that are left
+    onTheWay.delete(id);
+    set((now) => ((draft.files.length || now.files.length) && keeping(id, now.files, draft.files.filter((file) => !now.files.includes(file))), now));
   };
 }
 
@@ -87,6 +81,6 @@ export function useKept(key) {
 
 // forget takes away the draft of a conversation that is gone.
 export function forget(id) {
-  for (const key of ["own.", "draft.", "sending.", ...editing]) keep(key + id, null);
-  keeping(id, []);
+  for (const key of ["own.", "draft.", "sending.", "left.", "last.", ...editing]) keep(key + id, null);
+  keeping(id, [], null);
 }

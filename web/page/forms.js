@@ -1,5 +1,7 @@
 // Says times, paths and values the way people read them, where a page is opened on purpose.
 
+import { nameOf } from "./format.js";
+
 export function duration(ms) {
   if (!(ms >= 0)) return "";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -36,6 +38,9 @@ export function visible(text) {
 export function json(value) {
   return visible(typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
 }
+
+// titleOfFile is what people call a file that was saved: by its first heading, if it has one.
+export const titleOfFile = (path, description) => (description && description !== path.split("/").at(-1) ? description : nameOf(path));
 
 // fileIcon is the icon of a file, by its kind.
 export function fileIcon(path) {

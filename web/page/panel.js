@@ -10,7 +10,7 @@ import { keep, kept } from "./kept.js";
 import { takeFocus } from "./keys.js";
 import { Seek } from "./seek.js";
 import { hour, nameOf, size, when } from "./format.js";
-import { pathWords, fileIcon } from "./forms.js";
+import { pathWords, fileIcon, titleOfFile } from "./forms.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -30,7 +30,7 @@ function All({ session, saved, changed, close }) {
   }, [session, changed]);
   return html`<div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a><div class="grow"><h2>Files</h2></div>${list?.length > 0 && html`<a class="btn tool sm" href=${api.zipOf(session)} download aria-label="Download all" title="Download all">${icon("archive")}</a>`}<button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="sheet">${list === null ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">Nothing was saved in this conversation yet.</p>`
-      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${nameOf(f.path)}</span><span class="tiny faint cut">${pathWords(f.path)} · ${f.path.startsWith("/") ? "a document of the project" : size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
+      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${titleOfFile(f.path, saved.get(f.path)?.description)}</span><span class="tiny faint cut">${pathWords(f.path)} · ${f.path.startsWith("/") ? "a document of the project" : size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
 // useFile loads the text of a file in one version, and its versions.
