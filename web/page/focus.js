@@ -39,6 +39,7 @@ function watch(from) {
   if (!card && (!from || from === document.body || from !== document.activeElement)) return;
   end();
   const all = [...document.querySelectorAll(cards)], after = all.slice(all.indexOf(card) + 1);
+  let wasOff = false;
   const around = from.closest(".toast") ? before : from.closest(".panel, dialog");
   const look = () => {
     const at = document.activeElement;
@@ -49,7 +50,9 @@ function watch(from) {
       if (next || at !== headline) end();
       return;
     }
+    wasOff ||= from.disabled;
     if (isLost && card) take(isGone ? heir(after) : card);
+    else if (isLost && !isGone && wasOff && !from.disabled) take(from); // what it was switched off for is done
     else if (isLost && isGone) setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
     if (card && isLost && isGone && document.activeElement.matches("h1")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();

@@ -333,7 +333,12 @@ function AddToolServer({ added }) {
     }
     setBusy(false);
   };
-  if (!open) return html`<p class="add"><button type="button" class="primary" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
+  useEffect(() => {
+    if (!open) return;
+    document.getElementById("server-name").focus();
+    return () => gives("add-server");
+  }, [open]);
+  if (!open) return html`<p class="add"><button type="button" class="primary" id="add-server" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
   return html`<form class="card stack pad add" aria-label="Add a server" onSubmit=${submit}><label class="small" for="server-name"><b>What it is called</b></label><label class="field edge"><input id="server-name" name="name" required pattern="[a-z][a-z0-9\\-]*" maxlength="32" placeholder="issues" autocomplete="off" /></label>
     <label class="small" for="server-url"><b>Where it runs</b></label><label class="field edge"><input id="server-url" name="url" type="url" required placeholder="https://tools.example.org/mcp" autocomplete="off" /></label>
     ${failed && html`<p class="small bad" role="alert">${failed.message}</p>`}
