@@ -81,7 +81,7 @@ export function RemovePerson({ person: p, done, close }) {
     html`Nothing that ${p.name} has made is deleted. The conversations and files${can("documents") && !app.me.shared_documents ? ", and the documents," : ""} stay, but nobody sees them on this page any more; <code>troupe sessions</code>, on the machine that Troupe runs on, lists the conversations.`,
     `Whoever is added as ${p.name} later can be given them: you are asked then.`,
     "An answer that is being written is finished.",
-    html`The name goes out of <code>troupe.yaml</code>, and the token out of <code>.env</code>. All else in these files stays.`,
+    html`The name goes out of <code>troupe.yaml</code>, and the access code out of <code>.env</code>. All else in these files stays.`,
   ];
   return html`<${Removal} name=${p.name} meaning=${meaning} keeps=${`Keep ${p.name}`} remove=${() => operate.removePerson(p.name)} done=${done} close=${close} />`;
 }
