@@ -2,12 +2,14 @@ package server
 
 import (
 	"archive/zip"
+	"cmp"
 	"mime"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -130,29 +132,38 @@ func headingOf(text string) string {
 
 // finds says whether a file has the words in its name or in its text, and where.
 func (s *Server) finds(f *libraryFile, words string) bool {
-	if strings.Contains(strings.ToLower(f.Path), words) || strings.Contains(strings.ToLower(f.Title), words) {
-		return true
+	if f.Kind != "image" && f.Size <= mostSearched {
+		if text, err := s.readFile(f.Session, f.Path); err == nil {
+			f.Found = excerpt(text, words)
+		}
 	}
-	if f.Kind == "image" || f.Size > mostSearched {
-		return false
-	}
-	text, err := s.readFile(f.Session, f.Path)
-	if err != nil {
-		return false
-	}
-	f.Found = excerpt(text, words)
-	return f.Found != ""
+	return f.Found != "" || strings.Contains(strings.ToLower(f.Path), words) || strings.Contains(strings.ToLower(f.Title), words)
 }
 
-// excerpt is the line in which words stand, shortened, or "" if they do not.
+// aroundFound is how much of a line is shown before and after what was found in it, in characters.
+const aroundFound = 60
+
+// excerpt is the line in which words stand, shortened at its blanks, or "" if they do not.
 func excerpt(text, words string) string {
 	for line := range strings.Lines(text) {
-		at := strings.Index(strings.ToLower(line), words)
+		line = strings.TrimSpace(line)
+		lower := strings.ToLower(line)
+		at := strings.Index(lower, words)
 		if at < 0 {
 			continue
 		}
-		line = strings.ToValidUTF8(line[max(0, at-60):min(len(line), at+len(words)+60)], "")
-		return strings.TrimSpace(line)
+		// A capital may have another length than its small letter.
+		begin, all := utf8.RuneCountInString(lower[:at]), []rune(line)
+		end := begin + utf8.RuneCountInString(words)
+		before, after := string(all[max(0, begin-aroundFound):begin]), string(all[end:min(len(all), end+aroundFound)])
+		if begin > aroundFound {
+			_, rest, _ := strings.Cut(before, " ")
+			before = "…" + cmp.Or(rest, before)
+		}
+		if end+aroundFound < len(all) {
+			after = after[:cmp.Or(max(0, strings.LastIndex(after, " ")), len(after))] + "…"
+		}
+		return before + string(all[begin:end]) + after
 	}
 	return ""
 }
@@ -174,12 +185,11 @@ func (s *Server) listDocuments(c *call) (libraryList, error) {
 		if kind != "" && f.Kind != kind || by != "" && f.By != by || agent != "" && f.By != agent && !slices.Contains(f.Readers, agent) {
 			continue
 		}
-		if words != "" && !strings.Contains(strings.ToLower(f.Path), words) {
-			content, err := s.config.Documents.Read(c.r.Context(), c.user, d.Name, 0)
-			if err != nil || len(content) > mostSearched {
-				continue
+		if words != "" {
+			if content, err := s.config.Documents.Read(c.r.Context(), c.user, d.Name, 0); err == nil && f.Kind != "image" && len(content) <= mostSearched {
+				f.Found = excerpt(string(content), words)
 			}
-			if f.Found = excerpt(string(content), words); f.Found == "" {
+			if f.Found == "" && !strings.Contains(strings.ToLower(f.Path), words) {
 				continue
 			}
 		}

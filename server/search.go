@@ -3,15 +3,24 @@ package server
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
 
 // A searchResult is what was found of each kind, the best first.
 type searchResult struct {
-	Sessions []sessionView `json:"sessions"`
-	Files    []libraryFile `json:"files"`
-	Tasks    []taskFound   `json:"tasks"`
+	Sessions []foundSession `json:"sessions"`
+	Files    []libraryFile  `json:"files"`
+	Tasks    []taskFound    `json:"tasks"`
+}
+
+// A foundSession is a session that has the words in its title, or in what was said in it.
+type foundSession struct {
+	sessionView
+	// Found is the line of what was said in which the words stand, if it is not the title.
+	Found string `json:"found,omitempty"`
 }
 
 // A taskFound is something that an agent can do, or an agent itself.
@@ -22,36 +31,18 @@ type taskFound struct {
 	Trigger string `json:"trigger,omitempty"`
 }
 
-// mostFound is how many of each kind are returned.
-const mostFound = 8
+const (
+	// mostFound is how many of each kind are returned.
+	mostFound = 8
+	// mostHeard is among how many hits a line to quote is looked for.
+	mostHeard = 200
+)
 
 func (s *Server) search(c *call) (searchResult, error) {
 	words := strings.ToLower(strings.TrimSpace(c.r.URL.Query().Get("q")))
-	found := searchResult{Sessions: []sessionView{}, Files: []libraryFile{}, Tasks: []taskFound{}}
-	var sessions []troupe.SessionInfo
-	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{User: c.user, Limit: mostSessions}) {
-		if err != nil {
-			return found, err
-		}
-		if strings.Contains(strings.ToLower(info.Title), words) {
-			if sessions = append(sessions, info); len(sessions) == mostFound {
-				break
-			}
-		}
-	}
-	if words != "" && len(sessions) < mostFound && s.config.Logs != nil {
-		more, err := s.searchSessions(c, words, troupe.SessionFilter{User: c.user, Limit: mostFound})
-		if err != nil {
-			return found, err
-		}
-		for _, info := range more {
-			if !slices.ContainsFunc(sessions, func(o troupe.SessionInfo) bool { return o.ID == info.ID }) && len(sessions) < mostFound {
-				sessions = append(sessions, info)
-			}
-		}
-	}
+	found := searchResult{Files: []libraryFile{}, Tasks: []taskFound{}}
 	var err error
-	if found.Sessions, err = s.views(c.r.Context(), sessions); err != nil {
+	if found.Sessions, err = s.findSessions(c, words); err != nil {
 		return found, err
 	}
 	for _, agent := range s.config.Cast.Agents() {
@@ -78,4 +69,95 @@ func (s *Server) search(c *call) (searchResult, error) {
 	}
 	found.Files = found.Files[:min(len(found.Files), mostFound)]
 	return found, nil
+}
+
+// findSessions returns the sessions that have the words in their title, and then those in
+// which they were said.
+func (s *Server) findSessions(c *call, words string) ([]foundSession, error) {
+	var sessions []troupe.SessionInfo
+	for info, err := range s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{User: c.user, Limit: mostSessions}) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(strings.ToLower(info.Title), words) {
+			if sessions = append(sessions, info); len(sessions) == mostFound {
+				break
+			}
+		}
+	}
+	said := map[string]string{}
+	if words != "" && s.config.Logs != nil {
+		var err error
+		if sessions, err = s.hear(c, words, sessions, said); err != nil {
+			return nil, err
+		}
+	}
+	views, err := s.views(c.r.Context(), sessions)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]foundSession, len(views))
+	for i, v := range views {
+		list[i] = foundSession{v, said[v.ID]}
+	}
+	return list, nil
+}
+
+// hear adds the sessions in which words were found to those that are known, up to mostFound,
+// and notes by its id for each of them the line in which they were said last.
+func (s *Server) hear(c *call, words string, sessions []troupe.SessionInfo, said map[string]string) ([]troupe.SessionInfo, error) {
+	hits := 0
+	for hit, err := range s.ownHits(c, LogQuery{Text: begun(words)}) {
+		if err != nil {
+			return nil, err
+		}
+		if hits++; hits > mostHits || len(sessions) == mostFound && (hits > mostHeard || len(said) == mostFound) {
+			break
+		}
+		id := hit.Event.Session
+		at := slices.IndexFunc(sessions, func(o troupe.SessionInfo) bool { return o.ID == id })
+		if at < 0 && len(sessions) < mostFound {
+			one, err := collect(s.config.Store.Sessions(c.r.Context(), troupe.SessionFilter{ID: id, User: c.user}), 1)
+			if err != nil {
+				return nil, err
+			}
+			at, sessions = len(sessions), append(sessions, one...)
+		}
+		if at < 0 || at >= len(sessions) || said[id] != "" {
+			continue
+		}
+		title := strings.TrimSuffix(sessions[at].Title, "…")
+		if line := quoted(hit.Event.Body, words); title == "" || !strings.Contains(line, title) {
+			said[id] = line
+		}
+	}
+	return sessions, nil
+}
+
+// begun has the last of the words found as the beginning of one: whoever looks is still typing.
+func begun(words string) string {
+	if last, _ := utf8.DecodeLastRuneInString(words); strings.Contains(words, `"`) || !unicode.IsLetter(last) && !unicode.IsDigit(last) {
+		return words
+	}
+	return words + "*"
+}
+
+// quoted is the line in which somebody, or an agent, said the words: all of them as they
+// stand, or else one. What tools were sent and returned is nothing that was said.
+func quoted(body troupe.Body, words string) string {
+	text := ""
+	switch b := body.(type) {
+	case *troupe.UserSaid:
+		text = b.Text
+	case *troupe.ModelReplied:
+		text = b.Message.Text
+	case *troupe.InputRequested:
+		text = b.Question
+	}
+	for _, one := range append([]string{words}, strings.FieldsFunc(words, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })...) {
+		if line := excerpt(text, one); line != "" {
+			return line
+		}
+	}
+	return ""
 }

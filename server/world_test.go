@@ -198,7 +198,7 @@ func (w *world) logs(ctx context.Context, q LogQuery) iter.Seq2[LogHit, error] {
 			}
 			for e, err := range w.store.Events(ctx, info.ID, 0) {
 				data, _ := json.Marshal(e)
-				if strings.Contains(string(data), q.Text) && !yield(LogHit{e.Seq, e}, err) {
+				if strings.Contains(string(data), strings.TrimSuffix(q.Text, "*")) && !yield(LogHit{e.Seq, e}, err) {
 					return
 				}
 			}

@@ -208,6 +208,7 @@ func TestAPersonIsRemovedOnThePage(t *testing.T) {
 	ann.click("dialog.removal button", "Remove bob")
 	ann.toasted("bob is removed")
 	ann.lacks(".rows", "bob")
+	ann.holds("document.activeElement === find('.rows button', 'New sign-in link')")
 	bob.hurries()
 	bob.sees("dialog", "You are signed out")
 	if file, env := h.read(t, "troupe.yaml"), h.read(t, ".env"); !strings.Contains(file, "users: {ann: ANN_TOKEN}\n  operators: [ann]\n") || strings.Contains(env, "BOB") {

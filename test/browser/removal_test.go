@@ -76,6 +76,7 @@ func TestAToolServerIsRemovedOnThePage(t *testing.T) {
 	b.click("dialog.removal button", "Remove spare")
 	b.toasted("spare is removed")
 	b.lacks(".rows", "spare")
+	b.holds("document.activeElement.closest('.rows > div') === find('.rows > div', 'issues')")
 	b.sees(".rows", "issues")
 	if file := h.read(t, "troupe.yaml"); strings.Contains(file, "spare") || !strings.Contains(file, "  # ours\n  issues:") {
 		t.Errorf("troupe.yaml is now\n%s", file)

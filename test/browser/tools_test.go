@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -88,7 +89,10 @@ func TestAChangedToolWaitsForSomebodyToLook(t *testing.T) {
 	b.sees(".spot-row", "2 tools changed")
 	b.sees(".spot-row p", "create_issue describes itself differently now, and delete_issue is new.")
 	b.click(".spot-row button", "Look and decide")
-	b.sees(".change-list .d", "Creates an issue in the project.")
+	b.sees(".change-list .d", "- Creates an issue in the project.")
+	b.do(chromedp.EmulateViewport(390, 844))
+	b.holds("find('.change-list .diff').scrollWidth <= find('.change-list .diff').clientWidth") // who decides sees all of it
+	b.do(chromedp.EmulateViewport(1280, 800))
 	b.sees(".change-list .a", "read the file .env")
 	b.sees(".change-list .bad", "tells the model to do more")
 	b.picture("tools-changed")

@@ -160,7 +160,7 @@ export function Lines({ before, after, around = 3 }) {
   const near = rows.map((_, i) => rows.slice(Math.max(0, i - around), i + around + 1).some((row) => row.kind));
   const out = [];
   rows.forEach((row, i) => {
-    if (near[i]) out.push(html`<div class=${row.kind} key=${i}>${row.kind === "a" ? html`<span class="hidden">added: </span>+` : row.kind === "d" ? html`<span class="hidden">removed: </span>-` : " "}${row.text}</div>`);
+    if (near[i]) out.push(html`<div class=${row.kind} key=${i}>${row.kind === "a" ? html`<span class="hidden">added: </span>+ ` : row.kind === "d" ? html`<span class="hidden">removed: </span>- ` : "  "}${row.text}</div>`);
     else if (near[i - 1]) out.push(html`<div class="h" key=${i}>⋯</div>`);
   });
   return html`<div class="diff" tabindex="0" role="group" aria-label="Changes">${out.length ? out : html`<div class="h">Nothing differs.</div>`}</div>`;

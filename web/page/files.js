@@ -7,7 +7,8 @@ import { Document } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
 import { nameOf, size, when } from "./format.js";
-import { pathWords, fileIcon } from "./forms.js";
+import { fileIcon } from "./forms.js";
+import { Marked, placeOf, quote } from "./found.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
 import { Rows } from "./rows.js";
@@ -87,11 +88,14 @@ export function Files({ route }) {
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const files = (lists?.files ?? []).filter(fits);
   const documents = (lists?.documents ?? []).filter(fits);
-  const row = (documents) => (f, i) => html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
+  const row = (documents) => (f, i) => {
+    const name = f.heading || nameOf(f.path), where = f.found ? html`<${Marked} text=${quote(f.found)} words=${q.trim()} />` : placeOf(f.path, name);
+    return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
-    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${f.heading || nameOf(f.path)}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut"><span class="phone-inline">${[f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name, when(f.changed)].filter(Boolean).join(", ")} · </span>${f.found ? `…${f.found}…` : pathWords(f.path)}</div></div></div></td>
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut"><span class="phone-inline">${[f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}</div></div></div></td>
     <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
+  };
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
   return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label>${can("documents") && html`<button type="button" onClick=${() => picker.current.click()}>${icon("plus")}<span>Add files</span></button><input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => add([...e.target.files]).finally(() => (picker.current.value = ""))} />`}</div>
     <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")} onDrop=${(e) => can("documents") && add([...e.dataTransfer.files])}><div class="library">
@@ -136,14 +140,15 @@ function Glance({ file, listed, changed, choose, close }) {
     };
   }, [file.session, file.path, changed]);
   if (problem) return html`<div class="bar"><div class="grow"><h2>${nameOf(file.path)}</h2></div><button type="button" class="tool sm" aria-label="Close" onClick=${close}>${icon("x")}</button></div><div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>`;
+  const name = listed?.heading || nameOf(file.path);
   const words = text ? text.split(/\s+/).filter(Boolean).length : 0;
   const readers = (listed?.readers ?? []).map((id) => agentOf(id).name);
   const talk = file.session ?? listed?.in;
   const beside = talk && app.sessions.has(talk) ? `#/s/${talk}?file=${encodeURIComponent(file.session ? file.path : "/" + file.path)}` : "";
   return html`<div class="glance" tabindex="0"><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
     <div class="card beginning-of" aria-hidden="true" inert>${text === null ? html`<${Bones} />` : html`<${Preview} file=${file} text=${text.slice(0, 3000)} />`}</div>
-    <div class="row"><h2 class="grow cut">${listed?.heading || nameOf(file.path)}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
-    <p class="small dim">${pathWords(file.path)}${listed ? ` · ${size(listed.size)}` : ""}${words > 0 ? ` · ${words.toLocaleString("en")} words` : ""}</p>
+    <div class="row"><h2 class="grow cut">${name}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
+    <p class="small dim">${[placeOf(file.path, name), listed && size(listed.size), words > 0 && `${words.toLocaleString("en")} words`].filter(Boolean).join(" · ")}</p>
     <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
       <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>
       ${isWords && html`<button type="button" title="Copy the text" aria-label="Copy the text" onClick=${() => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied"))}>${icon("copy")}</button>`}

@@ -5,7 +5,8 @@ import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
 import { begin } from "./home.js";
 import { currentTheme, setTheme } from "./side.js";
 import { nameOf, when } from "./format.js";
-import { pathWords, fileIcon } from "./forms.js";
+import { fileIcon } from "./forms.js";
+import { Marked, placeOf, quote } from "./found.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -16,13 +17,7 @@ const forOperators = /^#\/settings\/(?!look|about)/;
 // it, where it is, or in which conversation.
 function about({ heading, path, found = "", session }) {
   const label = heading || nameOf(path), talk = app.sessions.get(session);
-  return { label, detail: [found.replace(/^[#>*\s-]+/, ""), pathWords(path), talk && titleOf(talk)].find((words) => words && words !== label) };
-}
-
-// Marked shows a text with the words that were looked for in it.
-function Marked({ text = "", words }) {
-  const at = words ? text.toLowerCase().indexOf(words.toLowerCase()) : -1;
-  return at < 0 ? text : html`${text.slice(0, at)}<b>${text.slice(at, at + words.length)}</b>${text.slice(at + words.length)}`;
+  return { label, detail: quote(found) || placeOf(path, label) || (talk && titleOf(talk)) };
 }
 
 export function Find({ close }) {
@@ -41,7 +36,7 @@ export function Find({ close }) {
   }, [words]);
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
-    ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
+    ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), detail: quote(s.found), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
     ["Files", found.files.filter((f) => !leaving.has(f.session)).map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), ...about(f), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),

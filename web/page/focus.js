@@ -13,6 +13,7 @@ const longest = 60_000;
 const moment = 200;
 
 let end = () => {};
+let late = 0; // the timer of what is given the focus unless somebody knows better
 let headline = null; // or a step of a flow, which has the focus until there is something to do
 
 // What is given the focus by the page itself has a ring around it where keys are used.
@@ -38,7 +39,9 @@ function watch(from) {
   const card = from?.closest?.(cards);
   if (!card && (!from || from === document.body || from !== document.activeElement)) return;
   end();
+  clearTimeout(late);
   const all = [...document.querySelectorAll(cards)], after = all.slice(all.indexOf(card) + 1);
+  let wasOff = false;
   const around = from.closest(".toast") ? before : from.closest(".panel, dialog");
   const look = () => {
     const at = document.activeElement;
@@ -50,12 +53,13 @@ function watch(from) {
       return;
     }
     if (isLost && card) take(isGone ? heir(after) : card);
-    else if (isLost && isGone) setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
+    else if (isLost && !isGone && wasOff && !from.disabled) take(from); // what it was switched off for is done
+    else if (isLost && isGone) late = setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
     if (card && isLost && isGone && document.activeElement.matches("h1, .node")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
   const ends = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
-  const seen = new MutationObserver(() => requestAnimationFrame(() => end === ends && look())); // unless another is watched by then
+  const seen = new MutationObserver(() => ((wasOff ||= from.disabled), requestAnimationFrame(() => end === ends && look()))); // unless another is watched by then
   const timer = setTimeout(ends, longest);
   end = ends;
   seen.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });

@@ -10,7 +10,8 @@ import { keep, kept } from "./kept.js";
 import { takeFocus } from "./keys.js";
 import { Seek } from "./seek.js";
 import { hour, nameOf, size, when } from "./format.js";
-import { pathWords, fileIcon, titleOfFile } from "./forms.js";
+import { fileIcon, titleOfFile } from "./forms.js";
+import { placeOf } from "./found.js";
 import { Trouble } from "./trouble.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -30,7 +31,7 @@ function All({ session, saved, changed, close }) {
   }, [session, changed]);
   return html`<div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a><div class="grow"><h2>Files</h2></div>${list?.length > 0 && html`<a class="btn tool sm" href=${api.zipOf(session)} download aria-label="Download all" title="Download all">${icon("archive")}</a>`}<button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
     <div class="sheet">${list === null ? html`<${Bones} />` : list.length === 0 ? html`<p class="dim">Nothing was saved in this conversation yet.</p>`
-      : html`<ul class="recent">${list.map((f) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${titleOfFile(f.path, saved.get(f.path)?.description)}</span><span class="tiny faint cut">${pathWords(f.path)} · ${f.path.startsWith("/") ? "a document of the project" : size(f.size)}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
+      : html`<ul class="recent">${list.map((f) => [f, titleOfFile(f.path, saved.get(f.path)?.description)]).map(([f, title]) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${title}</span><span class="tiny faint cut">${[placeOf(f.path, title), f.path.startsWith("/") ? "a document of the project" : size(f.size)].filter(Boolean).join(" · ")}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
 // useFile loads the text of a file in one version, and its versions.
@@ -113,7 +114,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
-      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${pathWords(file.path)}${info && ` · saved ${when(info.at)}`}</div></div>
+      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${[placeOf(file.path, title), info && `saved ${when(info.at)}`].filter(Boolean).join(" · ")}</div></div>
       ${pick("desk-only")}
       ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")))}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "phone-only")}

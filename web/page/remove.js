@@ -22,10 +22,19 @@ function Removal({ name, obstacle, meaning, keeps = "Keep it", remove, done, clo
   const dialog = useRef(null);
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
+  const row = useRef(document.activeElement?.closest(".rows > div")); // what is to be removed
   useEffect(() => dialog.current.showModal(), []);
+  // removed leaves the focus to the next row, or the one before, or else to what heads them.
+  const removed = () => {
+    const heirs = [row.current?.nextElementSibling, row.current?.previousElementSibling].map((other) => other?.querySelector("button:enabled")), heading = document.querySelector(".set h2");
+    dialog.current.close(); // until then nothing else can have it
+    heading.tabIndex = -1;
+    (heirs.find(Boolean) ?? heading).focus();
+    done();
+  };
   const act = () => {
     setBusy(true);
-    remove().then(done, (trouble) => (trouble.code === "stale" ? (toast(trouble.message), close()) : (setWrong(trouble.message), setBusy(false))));
+    remove().then(removed, (trouble) => (trouble.code === "stale" ? (toast(trouble.message), close()) : (setWrong(trouble.message), setBusy(false))));
   };
   const keep = () => dialog.current.close(); // whoever had the focus before has it again
   const title = obstacle ? `${name} cannot be removed now` : `Remove ${name}?`;
@@ -72,7 +81,7 @@ export function RemovePerson({ person: p, done, close }) {
     html`Nothing that ${p.name} has made is deleted. The conversations and files${can("documents") && !app.me.shared_documents ? ", and the documents," : ""} stay, but nobody sees them on this page any more; <code>troupe sessions</code>, on the machine that Troupe runs on, lists the conversations.`,
     `Whoever is added as ${p.name} later can be given them: you are asked then.`,
     "An answer that is being written is finished.",
-    html`The name goes out of <code>troupe.yaml</code>, and the token out of <code>.env</code>. All else in these files stays.`,
+    html`The name goes out of <code>troupe.yaml</code>, and the access code out of <code>.env</code>. All else in these files stays.`,
   ];
   return html`<${Removal} name=${p.name} meaning=${meaning} keeps=${`Keep ${p.name}`} remove=${() => operate.removePerson(p.name)} done=${done} close=${close} />`;
 }

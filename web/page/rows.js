@@ -7,8 +7,26 @@ const perPiece = 8; // rows that come and go together
 
 // Rows draws list by row, within whatever scrolls around its table.
 export function Rows({ list, row }) {
-  const [{ from, to, height }, setView] = useState({ from: 0, to: 3 * perPiece, height: 57 });
+  const [{ from, to, height }, setView] = useState({ from: 0, to: 3 * perPiece, height: 58 });
+  const begin = Math.min(from, list.length), end = Math.max(begin, Math.min(to, list.length));
   const body = useRef(null);
+  const held = useRef(null); // the row that the focus is in, and its place
+  const drawn = () => [...(body.current?.querySelectorAll?.("tr[tabindex]") ?? [])];
+  const hold = (row) => (held.current = row && { row, at: drawn().indexOf(row) + begin });
+  const leave = ({ target }) => queueMicrotask(() => target.isConnected && !held.current?.row.contains(document.activeElement) && hold(null));
+  // A row that goes, for it is deleted or scrolled away, leaves the focus to the one in its place.
+  useLayoutEffect(() => {
+    if (!held.current) return;
+    const { row, at } = held.current;
+    if (row.isConnected) hold(row);
+    else if (document.activeElement === document.body) drawn()[Math.max(0, Math.min(at, end - 1) - begin)]?.focus({ preventScroll: true });
+  });
+  // The last of them leaves it to the heading of the list.
+  useLayoutEffect(() => () => {
+    if (!held.current?.row.contains(document.activeElement)) return;
+    const table = body.current.closest("table"), heading = [...table.parentElement.querySelectorAll("h2")].findLast((h) => h.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING);
+    requestAnimationFrame(() => heading && document.activeElement === document.body && ((heading.tabIndex = -1), heading.focus()));
+  }, []);
   useLayoutEffect(() => {
     const box = body.current?.closest?.(".library");
     if (!box) return; // it is drawn nowhere
@@ -24,7 +42,6 @@ export function Rows({ list, row }) {
     resized.observe(box);
     return () => (box.removeEventListener("scroll", look), resized.disconnect());
   }, [list.length]);
-  const begin = Math.min(from, list.length), end = Math.max(begin, Math.min(to, list.length));
   const gap = (rows) => html`<tr aria-hidden="true" class="gap"><td style=${{ height: rows * height + "px" }}></td></tr>`;
-  return html`<tbody ref=${body}>${gap(begin)}${list.slice(begin, end).map((one, i) => row(one, begin + i))}${gap(list.length - end)}</tbody>`;
+  return html`<tbody ref=${body} onFocusIn=${(e) => hold(e.target.closest("tr"))} onFocusOut=${leave}>${gap(begin)}${list.slice(begin, end).map((one, i) => row(one, begin + i))}${gap(list.length - end)}</tbody>`;
 }

@@ -124,6 +124,9 @@ function useSettings() {
 // gives has an element take the focus, where what had it is gone: nothing has it then, or the headline.
 const gives = (id) => requestAnimationFrame(() => document.activeElement.matches("body, h1") && document.getElementById(id)?.focus());
 
+// onEscape closes a form.
+const onEscape = (close) => (event) => event.key === "Escape" && (event.preventDefault(), close());
+
 function ModelSettings() {
   const { settings, problem, save, again } = useSettings();
   const [tested, setTested] = useState(new Map());
@@ -190,7 +193,7 @@ function ModelSettings() {
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" id=${"address-of-" + p.name} aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" id=${"key-of-" + p.name} aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
         ${addressOf === p.name && addressForm(p)}
-        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong.message}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
+        ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey} onKeyDown=${onEscape(() => setKeyOf(""))}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong.message}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
     ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
@@ -208,7 +211,7 @@ function AddressForm({ provider, save, close }) {
     await save(provider?.name ?? values.name.trim(), values.address.trim(), (values.key ?? "").trim()).catch((trouble) => (setWrong(trouble), setBusy(false), form.current?.querySelector("[name=address]").focus()));
   };
   const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
-  return html`<form class="card address-form" ref=${form} aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit}>
+  return html`<form class="card address-form" ref=${form} aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit} onKeyDown=${onEscape(close)}>
     ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
     ${field("address", "Address", "http://localhost:8000/v1", { required: true, defaultValue: provider?.base_url ?? "" })}
     ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}
@@ -250,7 +253,7 @@ function keyWords(p) {
 function Prices() {
   if (!app.models.length) return null;
   const price = (value) => (value === undefined ? "not known" : value === 0 ? "free" : `$${value.toFixed(2)}`);
-  return html`<h3 class="h-20 sec">Prices and windows</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="Prices and windows"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+  return html`<h3 class="h-20 sec">What models hold and cost</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="What models hold and cost"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 const toldNames = { __proto__: null, persona: "Who it is", activation: "How it begins", tools: "How it uses tools", commands: "What it can be asked for", rules: "Rules", session: "This conversation", instructions: "Instructions" };
@@ -272,7 +275,7 @@ function AgentSettings() {
     row.current?.scrollIntoView({ block: "center" });
     (row.current?.querySelector("select:enabled") ?? row.current)?.focus({ preventScroll: true });
   }, [meant, !settings, !app.models.length]);
-  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} ref=${a.id === meant ? row : undefined} tabindex=${a.id === meant ? -1 : undefined} aria-current=${a.id === meant || undefined} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [bundleName(a), a.title, a.tools?.length ? `${a.tools.length} ${a.tools.length === 1 ? "tool" : "tools"}` : ""].filter(Boolean).join(" · ")}</p></div></div>
+  return html`<${Head} title="Agents" text="Who is in the company, which model answers for each, and what it is told." />${find(settings, "model")?.locked && html`<p class="small dim row">${icon("lock")}<span>Which model answers is fixed: ${find(settings, "model").locked}.</span></p>`}<div class="card rows">${app.agents.map((a) => html`<div key=${a.id} ref=${a.id === meant ? row : undefined} tabindex=${a.id === meant ? -1 : undefined} aria-current=${a.id === meant || undefined} class=${a.broken ? "bad-row" : ""}><div class="row gap-3"><${Face} id=${a.id} name=${a.name} /><div><b>${a.name}</b> ${a.broken && html`<span class="chip bad t">cannot start</span>`}<p>${a.broken || [a.bundle && bundleName(a), a.title || a.description?.replace(/\.$/, ""), a.tools?.length > 0 && `may use ${a.tools.length} ${a.tools.length === 1 ? "tool" : "tools"}`].filter(Boolean).join(" · ")}</p></div></div>
     <div class="row wrap">${settings && app.models.length > 0 && !a.broken && html`<label class="btn sm pick"><span>${shortName(find(settings, `agents.${a.id}.model`)?.value || a.model) || "usual model"}</span>${icon("chevron-down")}<select aria-label=${`Model of ${a.name}`} disabled=${!!find(settings, `agents.${a.id}.model`)?.locked} title=${find(settings, `agents.${a.id}.model`)?.locked} value=${find(settings, `agents.${a.id}.model`)?.value ?? ""} onChange=${(e) => save({ [`agents.${a.id}.model`]: e.target.value })}><option value="">usual model</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label>`}<button type="button" class="sm" aria-expanded=${told === a.id} onClick=${() => setTold(told === a.id ? "" : a.id)}>${a.broken ? "See where" : "What its model is told"}</button></div>
     ${told === a.id && html`<${Told} agent=${a} />`}</div>`)}</div>${app.agents.length === 0 && html`<p class="dim">There are none.</p>`}`;
 }
@@ -333,8 +336,13 @@ function AddToolServer({ added }) {
     }
     setBusy(false);
   };
-  if (!open) return html`<p class="add"><button type="button" class="primary" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
-  return html`<form class="card stack pad add" aria-label="Add a server" onSubmit=${submit}><label class="small" for="server-name"><b>What it is called</b></label><label class="field edge"><input id="server-name" name="name" required pattern="[a-z][a-z0-9\\-]*" maxlength="32" placeholder="issues" autocomplete="off" /></label>
+  useEffect(() => {
+    if (!open) return;
+    document.getElementById("server-name").focus();
+    return () => gives("add-server");
+  }, [open]);
+  if (!open) return html`<p class="add"><button type="button" class="primary" id="add-server" onClick=${() => setOpen(true)}>${icon("plus")}Add a server</button></p>`;
+  return html`<form class="card stack pad add" aria-label="Add a server" onSubmit=${submit} onKeyDown=${onEscape(() => setOpen(false))}><label class="small" for="server-name"><b>What it is called</b></label><label class="field edge"><input id="server-name" name="name" required pattern="[a-z][a-z0-9\\-]*" maxlength="32" placeholder="issues" autocomplete="off" /></label>
     <label class="small" for="server-url"><b>Where it runs</b></label><label class="field edge"><input id="server-url" name="url" type="url" required placeholder="https://tools.example.org/mcp" autocomplete="off" /></label>
     ${failed && html`<p class="small bad" role="alert">${failed.message}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>${busy ? "Trying to reach it…" : "Add it"}</button><button type="button" class="ghost" onClick=${() => setOpen(false)}>Cancel</button></div>
@@ -370,7 +378,7 @@ function LimitSettings() {
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (...change) => save(...change).then((outcome) => (again(), outcome));
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
-  const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "For example 15m, or 1h30m. Waiting for you does not count.", { read: (text) => ({ value: text.trim() }) }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
+  const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "Such as 15m for 15 minutes, or 1h30m for an hour and a half. Waiting for you does not count.", { read: (text) => ({ value: text.trim() }) }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, more]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} save=${save} ...${more} />`)}</div>
@@ -405,7 +413,7 @@ function AddPerson({ added, add }) {
   return html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${submit}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" onInput=${() => setFailed(null)} /></label><button class=${isKnown ? "danger" : "primary"}>${isKnown ? `Add, with the conversations of ${failed.name}` : "Add"}</button></div>
       ${failed && html`<p class="small bad" role="alert">${failed.message}${isKnown && " For somebody else, take another name."}</p>`}
       ${added && html`<${SignInLink} name=${`Sign-in link for ${added.name}`} text=${added.text}>This link is ${added.name}’s own and lasting, and is not shown again: copy it now. It works in a moment, and until ${added.name} is removed. Who has lost it gets a link for a day from the list above.<//>`}
-      <p class="small dim">The name goes into <code>troupe.yaml</code>, the token into <code>.env</code>.</p></form>`;
+      <p class="small dim">The name goes into <code>troupe.yaml</code>, the access code into <code>.env</code>.</p></form>`;
 }
 
 function PeopleSettings() {

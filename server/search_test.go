@@ -1,0 +1,54 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What was found inside a conversation is quoted: the line in which it was said, unless that
+// is the title.
+func TestWhatWasFoundInAConversationIsQuoted(t *testing.T) {
+	w := writer(t)
+	session := w.session()
+	w.talk(session, "One bank or three?")
+	w.talk(session, "Some nights.\nOn Sundays **one bank** of lockers is not enough.\nThat is all.")
+	for words, want := range map[string]string{
+		"lockers": "On Sundays **one bank** of lockers is not enough.", "LOCK": "On Sundays **one bank** of lockers is not enough.",
+		"or three": "", "nights": "Some nights.",
+	} {
+		var found searchResult
+		w.want(http.StatusOK, &found, "GET", "/api/search?q="+strings.ReplaceAll(strings.ToLower(words), " ", "+"), nil)
+		if len(found.Sessions) != 1 || found.Sessions[0].ID != session || found.Sessions[0].Found != want {
+			t.Errorf("%s: %+v, want %q", words, found.Sessions, want)
+		}
+	}
+}
+
+// A file that is found by its name is quoted, too, if the words stand in it.
+func TestWhatWasFoundInAFileIsQuoted(t *testing.T) {
+	w := writer(t)
+	w.talk(w.session(), "# One\nThe brief is short.")
+	for words, want := range map[string]string{"brief": "The brief is short.", "brief.md": ""} {
+		var found searchResult
+		w.want(http.StatusOK, &found, "GET", "/api/search?q="+words, nil)
+		if len(found.Files) != 1 || found.Files[0].Found != want {
+			t.Errorf("%s: %+v, want %q", words, found.Files, want)
+		}
+	}
+}
+
+func TestAnExcerptIsCutAtBlanks(t *testing.T) {
+	long := strings.Repeat("before ", 20) + "Lockers" + strings.Repeat(" behind", 20)
+	for _, c := range []struct{ text, words, want string }{
+		{"One\n  Two lockers \nThree", "lockers", "Two lockers"},
+		{"One", "lockers", ""},
+		{long, "lockers", "…" + strings.Repeat("before ", 8) + "Lockers" + strings.Repeat(" behind", 8) + "…"},
+		{strings.Repeat("x", 100) + "lockers" + strings.Repeat("y", 100), "lockers", "…" + strings.Repeat("x", 60) + "lockers" + strings.Repeat("y", 60) + "…"},
+		{strings.Repeat("Ⱥ", 300) + " lockers", "lockers", "…" + strings.Repeat("Ⱥ", 59) + " lockers"}, // its small letter is longer
+	} {
+		if got := excerpt(c.text, c.words); got != c.want {
+			t.Errorf("%.40q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}

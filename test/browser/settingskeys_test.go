@@ -1,0 +1,52 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Settings say of an agent what it is and what it may use, in words that the page has elsewhere.
+func TestSettingsSayWhatAnAgentIs(t *testing.T) {
+	t.Parallel()
+	b := open(t, play(t, newModel(t)).link)
+	b.sees(".agent", "clerk")
+	b.at("#/settings/agents")
+	b.holds("all('.rows > div p')[0].innerText === 'Files what you bring · may use 2 tools'")
+	b.holds("all('.rows > div p')[1].innerText === 'Finds what is missing'")
+}
+
+// Through all of Settings by keys alone: whatever is opened has the focus, what is closed gives it
+// back, and a button that is switched off while it works has it again.
+func TestSettingsByKeysAlone(t *testing.T) {
+	t.Parallel()
+	ann, _, _ := ofTwoOperators(t, newModel(t))
+	ann.sees(".agent", "clerk")
+	ann.at("#/settings/mcp")
+	ann.enter(".set button", "Add a server")
+	ann.hasFocus("#server-name")
+	ann.press(kb.Escape)
+	ann.hasFocus("#add-server")
+	ann.press(kb.Enter)
+	ann.enter(".set form button", "Cancel")
+	ann.hasFocus("#add-server")
+	ann.at("#/settings/about")
+	ann.enter(".set button", "Check the installation")
+	ann.sees(".checks", "Model")
+	ann.holds("document.activeElement === find('.set button', 'Check the installation')")
+	ann.at("#/settings/people")
+	ann.enter(".rows > div:nth-child(2) button", "Remove bob")
+	ann.enter("dialog.removal button.danger", "Remove bob")
+	ann.lacks(".rows", "bob")
+	ann.hasFocus(".rows > div button")
+	ann.at("#/settings/models")
+	ann.enter(".rows button", "Change address")
+	ann.hasFocus(".address-form [name=address]")
+	ann.press(kb.Escape)
+	ann.lacks(".address-form", "")
+	ann.holds("document.activeElement.innerText === 'Change address'")
+	ann.enter(".rows button", "Remove spare")
+	ann.enter("dialog.removal button.danger", "Remove spare")
+	ann.lacks(".rows", "spare")
+	ann.holds("document.activeElement.closest('.rows > div')?.innerText.includes('stub')")
+}
