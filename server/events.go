@@ -42,7 +42,9 @@ func (s *Server) followEvents(c *call) error {
 		return err
 	}
 	if c.r.URL.Query().Has("all") {
-		feed = together(feed, s.standings(c))
+		standings, deaf := s.standings(c)
+		defer deaf()
+		feed = together(feed, standings)
 	}
 	return s.stream(c, ready(feed))
 }

@@ -206,13 +206,17 @@ type change struct {
 }
 
 // followPerson tells of all sessions of a person how they stand, whenever that changes.
-func (s *Server) followPerson(c *call) error { return s.stream(c, ready(s.standings(c))) }
+func (s *Server) followPerson(c *call) error {
+	standings, deaf := s.standings(c)
+	defer deaf()
+	return s.stream(c, ready(standings))
+}
 
-// standings is what tells a person how all their sessions stand.
-func (s *Server) standings(c *call) feed {
+// standings is what tells a person how all their sessions stand. It hears of changes from now on,
+// before whoever asked for it knows that the stream has begun, until it is deaf.
+func (s *Server) standings(c *call) (told feed, deaf func()) {
+	e, deaf := s.hub.listen(c.user)
 	return func(ctx context.Context, out *events) error {
-		e, deaf := s.hub.listen(c.user)
-		defer deaf()
 		look := time.NewTicker(lookEvery)
 		defer look.Stop()
 		latest := time.Now()
@@ -253,7 +257,7 @@ func (s *Server) standings(c *call) feed {
 				}
 			}
 		}
-	}
+	}, deaf
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // staleSettings have lost a provider that a page still shows.
@@ -135,5 +137,39 @@ func TestAStreamThatBeginsLateTellsWhatIsGone(t *testing.T) {
 		if c.Session != nil && !c.Session.Unseen {
 			break
 		}
+	}
+}
+
+// An impatientReader does something the moment its stream begins, and leaves when it has read a word.
+type impatientReader struct {
+	*httptest.ResponseRecorder
+	atOnce func()
+	word   string
+	leave  func()
+}
+
+func (r *impatientReader) Flush() {
+	if r.atOnce != nil {
+		r.atOnce()
+		r.atOnce = nil
+	}
+	if strings.Contains(r.Body.String(), r.word) {
+		r.leave()
+	}
+}
+
+// What changes the moment a stream has begun is told.
+func TestAStreamTellsOfWhatChangesAsItBegins(t *testing.T) {
+	w := open(t, clerk(t, echo()), withUsers)
+	for _, path := range []string{"/api/events", "/api/sessions/" + w.session() + "/events?all"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+path, nil)
+		r.Header.Set("Authorization", "Bearer "+tokenOfAnn)
+		reader := &impatientReader{httptest.NewRecorder(), w.server.hub.reconfigured, "reconfigured", cancel}
+		w.server.Handler().ServeHTTP(reader, r)
+		if !strings.Contains(reader.Body.String(), "reconfigured") {
+			t.Errorf("%s: %d, told is %q", path, reader.Code, reader.Body)
+		}
+		cancel()
 	}
 }
