@@ -26,21 +26,21 @@ func TestThousandsOfFilesAreDrawnWhereTheyAreLookedAt(t *testing.T) {
 	b.sees(".agent", "clerk")
 	value[any](b, manyFiles)
 	value[any](b, "void (location.hash = '#/files')")
-	b.sees(".library tr", "document-0.md")
+	b.sees(".library tr", "Document 0")
 	drawn := func() int { return value[int](b, "document.querySelectorAll('.library tbody tr[tabindex]').length") }
 	if n := drawn(); n > 120 {
 		t.Errorf("%d rows of 13,000 are drawn", n)
 	}
 	const inView = `(() => {
 		const box = find(".library").getBoundingClientRect();
-		return all(".library tbody tr[tabindex]").filter((e) => e.getBoundingClientRect().top >= box.top && e.getBoundingClientRect().bottom <= box.bottom).map((e) => Number(e.innerText.match(/-(\d+)\.md/)[1]));
+		return all(".library tbody tr[tabindex]").filter((e) => e.getBoundingClientRect().top >= box.top && e.getBoundingClientRect().bottom <= box.bottom).map((e) => Number(e.innerText.match(/(?:Document|Note) (\d+)/)[1]));
 	})()`
 	whole := value[float64](b, "find('.library').scrollHeight")
-	for name, at := range map[string]float64{"document": 0.1, "note": 0.7} {
+	for name, at := range map[string]float64{"Document": 0.1, "Note": 0.7} {
 		value[any](b, "void (find('.library').scrollTop = %s)", at*whole)
 		b.holds("all('.library tbody tr[tabindex]').some((e) => e.getBoundingClientRect().top > 100 && e.getBoundingClientRect().bottom < innerHeight)")
 		b.holds("(" + inView + ").length >= 8")
-		if got := value[string](b, "find('.library').innerText"); !strings.Contains(got, name+"-") {
+		if got := value[string](b, "find('.library').innerText"); !strings.Contains(got, name+" ") {
 			t.Errorf("at %v of the list no %s is shown", at, name)
 		}
 		if n := drawn(); n > 120 {
@@ -48,11 +48,11 @@ func TestThousandsOfFilesAreDrawnWhereTheyAreLookedAt(t *testing.T) {
 		}
 	}
 	value[any](b, "void (find('.library').scrollTop = 1e9)")
-	b.sees(".library tr", "note-9999.md")
+	b.sees(".library tr", "Note 9999")
 
 	// j goes on from row to row, beyond what was drawn at first.
 	value[any](b, "void (find('.library').scrollTop = 0)")
-	b.sees(".library tr", "document-0.md")
+	b.sees(".library tr", "Document 0")
 	value[any](b, "void document.activeElement?.blur()")
 	for range 10 {
 		b.press("j")
@@ -64,5 +64,5 @@ func TestThousandsOfFilesAreDrawnWhereTheyAreLookedAt(t *testing.T) {
 			for (let n = 0; n < 20; n++) await null;
 		}
 	})()`)
-	b.holds("document.activeElement.matches('.library tr') && document.activeElement.innerText.includes(%s)", "document-"+strconv.Itoa(59)+".md")
+	b.holds("document.activeElement.matches('.library tr') && document.activeElement.innerText.includes(%s)", "Document "+strconv.Itoa(59))
 }

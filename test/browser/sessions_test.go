@@ -129,7 +129,7 @@ func TestOpeningWhatIsBeingDeletedBringsItBack(t *testing.T) {
 	b.click(".side nav a", "Home")
 	b.sees(".recent", "brief.md")
 	b.click(".side nav a", "Files")
-	b.sees(".library", "brief.md")
+	b.sees(".library", "Brief")
 
 	b.at(place)
 	b.reads(answers, "It is written.") // all of it is there, and moves no more
@@ -155,9 +155,9 @@ func TestOpeningWhatIsBeingDeletedBringsItBack(t *testing.T) {
 	m.answers(t, "More of it.")
 	b.sees(answers, "More of it.")
 	b.click(".side nav a", "Files")
-	b.sees(".library", "brief.md")
+	b.sees(".library", "Brief")
 	b.do(chromedp.Reload()) // which takes away for good what is being deleted
-	b.sees(".library", "brief.md")
+	b.sees(".library", "Brief")
 	b.click(".side .item", "Write it down")
 	b.reads(answers, "It is written.", "More of it.")
 }
