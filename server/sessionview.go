@@ -14,7 +14,7 @@ import (
 // A sessionView is a session as lists show it.
 type sessionView struct {
 	troupe.SessionInfo
-	// Question is what waits for an answer.
+	// Question is what waits for an answer, though others may be at work.
 	Question *Question `json:"question,omitempty"`
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
@@ -87,6 +87,9 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	}
 	if info.Status == "running" {
 		v.Doing = known.doing
+		if first := known.open.First(); first != nil { // others are at work meanwhile
+			v.Question = questionOf(first)
+		}
 	} else if info.Status == "waiting" {
 		v.Question = question
 	} else if info.Status == "completed" && question != nil {

@@ -234,3 +234,27 @@ func TestTwoLongCardsScrollAsOne(t *testing.T) {
 		b.liesOnNothing(".latest")
 	}
 }
+
+// What one agent asks while another is at work waits for an answer on the first screen, too.
+func TestWhatIsAskedWhileOthersWorkIsAnsweredOnTheFirstScreen(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "both", "One asks")
+	one, other := m.asked(t), m.asked(t)
+	one.call("write_file", map[string]any{"content": "It.", "file_path": "{session-folder}/one.md"})
+	b.sees("[aria-label='Waiting for you']", "one.md")
+	b.sees(".side .item[data-status=running]", "One asks")
+	b.click("[aria-label='Waiting for you'] button", "Allow once")
+	b.lacks("[aria-label='Waiting for you']", "")
+	other.say("The other is done.")
+	other.end()
+	last := m.asked(t)
+	last.say("Saved.")
+	last.end()
+	b.looksAt(session, "")
+	b.sees("main", "Saved.")
+	b.lacks(approval, "")
+}

@@ -1,9 +1,10 @@
 // The page: which place is shown, and what surrounds all places.
 
+import { capital } from "./format.js";
 import { keep, kept } from "./kept.js";
 import { go, replace, talkAddress, useRoute } from "./route.js";
 import { Side, Tabs } from "./side.js";
-import { app, byTime, dismiss, isBack, load, titleOf, tryNow, useApp } from "./state.js";
+import { app, byTime, dismiss, isBack, load, titleOf, tryNow, useApp, waits } from "./state.js";
 import { bring, Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
@@ -20,8 +21,6 @@ const Find = lazy(() => styled(() => import("./find.js")), "Find");
 const Mistake = lazy(() => styled(() => import("./mistake.js")), "Mistake", () => null);
 const Help = lazy(() => styled(() => import("./help.js")), "Help");
 
-const capital = (name) => name && name[0].toUpperCase() + name.slice(1);
-
 const opened = new Date().toISOString(); // what was done since, and nobody has seen, is counted in the title
 
 function App() {
@@ -37,7 +36,7 @@ function App() {
   }, []);
   const session = route.name === "s" && app.sessions.get(route.id);
   useEffect(() => {
-    const calls = byTime().filter((s) => s.status === "waiting" || (s.unseen && s.status !== "running" && s.updated > opened)).length;
+    const calls = byTime().filter((s) => waits(s) || (s.unseen && s.status !== "running" && s.updated > opened)).length;
     document.title = (calls ? `(${calls}) ` : "") + (session ? [capital(route.view), titleOf(session), "Troupe"] : [route.name !== "s" && capital(route.name), "Troupe"]).filter(Boolean).join(" — ");
   });
   useEffect(() => document.getElementById("main")?.scrollTo?.(0, 0), [route.name, route.id]);

@@ -4,7 +4,7 @@ import { amount } from "./amount.js";
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
 import { useKept } from "./draft.js";
-import { cost, hour, nameOf, nameOfPhase, size } from "./format.js";
+import { capital, cost, hour, nameOf, nameOfPhase, size } from "./format.js";
 import { fileIcon } from "./forms.js";
 import { goTo } from "./keys.js";
 import { talkAddress } from "./route.js";
@@ -166,8 +166,6 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
 
 // keeps is what going on means where a planner came to no plan, and there was one before.
 const keeps = "Carry out the plan that is there";
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 // asksForChanges says of a gate that asking for changes is what is recommended.
 const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking = "" } = {} }) => !!lacking || !ready || lines(blockers).length + lines(errors).length > 0;

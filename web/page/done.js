@@ -2,7 +2,7 @@
 // answer.
 
 import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
-import { cost, short, size } from "./format.js";
+import { capital, cost, short, size } from "./format.js";
 import { duration, fileIcon, pathWords, titleOfFile } from "./forms.js";
 import { agentOf } from "./state.js";
 import { choosesModel } from "./models.js";
@@ -34,8 +34,6 @@ function inRows(items) {
   }
   return rows;
 }
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const versions = new Map(); // promises of the versions of documents, by path and what is open
 

@@ -3,7 +3,7 @@
 
 import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app, isFlow } from "./state.js";
-import { cost, hour, short, when } from "./format.js";
+import { capital, cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
 import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
@@ -222,8 +222,6 @@ export function nameIn(flow, node) {
   const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
   return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
 }
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 function Card({ flow, node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);

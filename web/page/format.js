@@ -3,6 +3,8 @@
 
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 
+export const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
+
 export const count = (n) => number.format(n ?? 0);
 
 export function size(bytes) {

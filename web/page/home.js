@@ -1,7 +1,7 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, leaving, load, pipeline, tasksOf, toast, waiting, titleOf } from "./state.js";
+import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
 import { empty, longPaste, sendingOf, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
@@ -164,7 +164,7 @@ function CarryOn({ alone }) {
   useEffect(() => {
     if (can("files")) Promise.all([api.documents().catch(() => ({ files: [] })), api.library()]).then(([documents, own]) => setFiles([...documents.files, ...own.files].sort((a, b) => (a.changed < b.changed ? 1 : -1))), () => {});
   }, [latest]);
-  const talks = byTime().filter((s) => s.status !== "waiting").sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
+  const talks = byTime().filter((s) => !waits(s)).sort((a, b) => (b.status === "running") - (a.status === "running")).slice(0, alone ? 4 : 2);
   if (!talks.length && !files.length) return null;
   return html`<section aria-label="Carry on"><div class="sec"><h2>Carry on</h2>${files.length > 0 && html`<a class="small dim" href="#/files">All files</a>`}</div><div class="recent">
     ${talks.map((s) => html`<a href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} key=${s.id}><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="m" /><div class="grow"><div class="cut">${titleOf(s)}</div><div class="tiny faint cut">${now(s)}${s.forked ? " · goes on from another" : ""}</div></div>${s.status === "running" ? icon("loader-circle", "spin acc") : html`<span class="tiny faint">${when(s.updated)}</span>`}</a>`)}

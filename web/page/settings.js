@@ -10,7 +10,7 @@ import { agentOf, app, can, dismiss, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { currentTheme, setTheme } from "./side.js";
 import { kept, keep } from "./kept.js";
-import { count, cost, day, hour, money, nameOf, size } from "./format.js";
+import { capital, count, cost, day, hour, money, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
 import { useRoute } from "./route.js";
@@ -472,7 +472,6 @@ function AboutSettings() {
 
 // checked is how a check is read on the page: what is to be done first.
 const checked = (list) => ["broken", "warning", "ok"].flatMap((status) => list.filter((c) => (verdicts[c.status] ? c.status : "warning") === status));
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 

@@ -1,6 +1,6 @@
 // The frame: places, what waits, conversations by day; a bar of tabs on a phone.
 
-import { app, agentOf, byTime, can, pipeline, waiting, titleOf } from "./state.js";
+import { app, agentOf, byTime, can, pipeline, waiting, titleOf, waits } from "./state.js";
 import { day, states, when } from "./format.js";
 import { talkAddress } from "./route.js";
 import { Face, html, icon, Logo, useRef, useState } from "./view.js";
@@ -24,7 +24,7 @@ const stillFor = 3000;
 function useStillness() {
   const held = useRef({ ids: null, timer: 0 }).current;
   const [, draw] = useState(0);
-  const now = [waiting(), byTime().filter((s) => s.status !== "waiting").slice(0, shown)];
+  const now = [waiting(), byTime().filter((s) => !waits(s)).slice(0, shown)];
   const release = () => {
     clearTimeout(held.timer);
     if (held.ids) draw((n) => n + 1);
@@ -67,7 +67,7 @@ export function Side({ route, find }) {
 // alone.
 export function Entry({ session: s, current = false }) {
   const agent = agentOf(s.agent);
-  const mark = s.status === "waiting" ? html`<span class="dot spot" title=${states.waiting}></span><span class="hidden">${states.waiting}</span>`
+  const mark = waits(s) ? html`<span class="dot spot" title=${states.waiting}></span><span class="hidden">${states.waiting}</span>`
     : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${states.running}</span>`
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
     : s.status === "completed" && (s.stop || s.outcome) ? html`<span title="Not all is done">${icon("circle-alert")}</span><span class="hidden">Not all is done</span>`

@@ -5,7 +5,7 @@ import { get, post, query, request } from "./api.js";
 import { api as shelf } from "./shelf.js";
 import { useKept } from "./draft.js";
 import { app, toast } from "./state.js";
-import { nameOf } from "./format.js";
+import { capital, nameOf } from "./format.js";
 import { duration, fileIcon } from "./forms.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
@@ -33,8 +33,6 @@ export function useSite(id, key, atGate) {
   }, [id, key]);
   return [site, () => api.delivery(id).then(setSite, () => {})];
 }
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
 

@@ -141,7 +141,7 @@ async function list() {
 }
 
 // call notifies somebody of a conversation that has begun to wait.
-const call = (session) => app.known && session.status === "waiting" && app.sessions.get(session.id)?.status !== "waiting" && import("./notify.js").then(({ notify }) => notify(session), () => {});
+const call = (session) => app.known && waits(session) && !waits(app.sessions.get(session.id)) && import("./notify.js").then(({ notify }) => notify(session), () => {});
 
 const told = new Map();
 
@@ -261,7 +261,10 @@ export function byTime() {
   return [...app.sessions.values()].filter((s) => !s.archived && s.status !== "empty").sort((a, b) => (a.updated < b.updated ? 1 : -1));
 }
 
-export const waiting = () => byTime().filter((s) => s.status === "waiting");
+export const waiting = () => byTime().filter(waits);
+
+// waits says that somebody is asked something in a conversation, though others may be at work in it.
+export const waits = (s) => s?.status === "waiting" || s?.question;
 
 let lastToast = 0;
 

@@ -1,6 +1,6 @@
 // What machines do, in people's words. Nothing here is ever sent to a model.
 
-import { isNoTool, nameOf, nameOfPhase, states } from "./format.js";
+import { capital, isNoTool, nameOf, nameOfPhase, states } from "./format.js";
 import { plainPath } from "./forms.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
@@ -195,8 +195,6 @@ export const stopped = (stop) => stops[stop] ?? "";
 const outcomes = { __proto__: null, partial: "Partly done", failed: "Not done" };
 
 export const lower = (text) => text && text[0].toLowerCase() + text.slice(1);
-
-const capital = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 // stepDone names the step that a question says is done by its title.
 const stepDone = (asked = "") => asked.replace(/^(?:Step \S+ \((.+)\)|“(.+)”) is done: [^]*$|[^]*/, (_, before, title = before) => (title ? `“${title}” is done.` : ""));
