@@ -2,6 +2,7 @@ package browser
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,20 +20,32 @@ flows:
   both: {parallel: [writer, poet]}
 `
 
+// savesOnce saves a file by somebody.
+func savesOnce(name string) reply {
+	return reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
+}
+
+// savesOften is somebody who saves a file and says so, a number of times.
+func savesOften(name string, times int) script {
+	return script{"You are the " + name, slices.Repeat([]reply{savesOnce(name), {text: "Saved by the " + name + "."}}, times)}
+}
+
+// servesTwo serves two agents who ask before they save something.
+func (m *model) servesTwo(t *testing.T) (*house, *tab) {
+	t.Helper()
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	return h, b
+}
+
 // Two agents wait for approval at the same time: each card is about its own call, the one that
 // is answered goes, and the other stays and can be answered.
 func TestTwoAgentsThatWaitAreAnsweredEachForItself(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	saves := func(name string) script {
-		call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
-		answer := reply{text: "Saved by the " + name + "."}
-		return script{"You are the " + name, []reply{call, answer, call, answer}}
-	}
-	m.directed(t, saves("writer"), saves("poet"))
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-	b := open(t, h.link)
-	b.sees(".agent", "writer")
+	m.directed(t, savesOften("writer", 2), savesOften("poet", 2))
+	h, b := m.servesTwo(t)
 	for _, order := range [][2]string{{"writer", "poet"}, {"poet", "writer"}} {
 		first, second := order[0], order[1]
 		session := h.runs(t, "both", "Both by "+first)
@@ -55,9 +68,7 @@ func TestTwoAgentsThatWaitAreAnsweredEachForItself(t *testing.T) {
 func TestTwoCardsAreAnsweredWithoutAWait(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-	b := open(t, h.link)
-	b.sees(".agent", "writer")
+	h, b := m.servesTwo(t)
 	session := h.runs(t, "both", "Both at once")
 	for range 2 {
 		a := m.asked(t)
@@ -88,11 +99,8 @@ func TestTwoCardsAreAnsweredWithoutAWait(t *testing.T) {
 func TestOneOfTwoCardsIsAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	saves := func(name string) reply {
-		return reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
-	}
-	m.directed(t, script{"You are the writer", []reply{saves("writer"), {text: "Half", held: true}, {text: "Saved by the writer."}}},
-		script{"You are the poet", []reply{saves("poet"), {text: "Saved by the poet."}}})
+	m.directed(t, script{"You are the writer", []reply{savesOnce("writer"), {text: "Half", held: true}, {text: "Saved by the writer."}}},
+		script{"You are the poet", []reply{savesOnce("poet"), {text: "Saved by the poet."}}})
 	k := serveKillableAs(t, m, twoWaitConfiguration)
 	b := open(t, k.r.link)
 	b.sees(".agent", "writer")
@@ -119,14 +127,8 @@ func TestOneOfTwoCardsIsAnsweredAfterARestart(t *testing.T) {
 func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	saves := func(name string) script {
-		call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
-		return script{"You are the " + name, []reply{call, {text: "Saved by the " + name + "."}}}
-	}
-	m.directed(t, saves("writer"), saves("poet"))
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-	b := open(t, h.link)
-	b.sees(".agent", "writer")
+	m.directed(t, savesOften("writer", 1), savesOften("poet", 1))
+	h, b := m.servesTwo(t)
 	b.looksAt(h.runs(t, "both", "Both of you"), "")
 	b.holds("all('.needs').length === 2")
 	value[any](b, `void ((ask) => {
@@ -160,14 +162,8 @@ func TestADoubleClickAnswersOneCard(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(t)
-			saves := func(name string) script {
-				call := reply{tool: "write_file", arguments: map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"}}
-				return script{"You are the " + name, []reply{call, {text: "Saved by the " + name + "."}}}
-			}
-			m.directed(t, saves("writer"), saves("poet"))
-			h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-			b := open(t, h.link)
-			b.sees(".agent", "writer")
+			m.directed(t, savesOften("writer", 1), savesOften("poet", 1))
+			h, b := m.servesTwo(t)
 			session := h.runs(t, "both", "Both of you")
 			if place == "conversation" {
 				b.looksAt(session, "")
@@ -210,9 +206,7 @@ func TestTwoLongCardsScrollAsOne(t *testing.T) {
 		return script{"You are the " + name, []reply{{tool: "write_file", arguments: map[string]any{"content": strings.Repeat("By the "+name+".\n", 40), "file_path": "{session-folder}/" + name + ".md"}}}}
 	}
 	m.directed(t, saves("writer"), saves("poet"))
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-	b := open(t, h.link)
-	b.sees(".agent", "writer")
+	h, b := m.servesTwo(t)
 	session := h.runs(t, "both", "Both of you")
 	for _, width := range []int64{1280, 900, 390} {
 		b.do(chromedp.EmulateViewport(width, 700))
@@ -239,9 +233,7 @@ func TestTwoLongCardsScrollAsOne(t *testing.T) {
 func TestWhatIsAskedWhileOthersWorkIsAnsweredOnTheFirstScreen(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
-	b := open(t, h.link)
-	b.sees(".agent", "writer")
+	h, b := m.servesTwo(t)
 	session := h.runs(t, "both", "One asks")
 	one, other := m.asked(t), m.asked(t)
 	one.call("write_file", map[string]any{"content": "It.", "file_path": "{session-folder}/one.md"})
