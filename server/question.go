@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -86,9 +87,33 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 	}
 	if in.Allow == "session" && open != nil {
 		// Not before: the run that asked may be about to leave, and would answer itself.
-		return run.started, s.notes.change(info.ID, func(n *notes) { n.allow(open.Tool) })
+		if err := s.notes.change(info.ID, func(n *notes) { n.allow(open.Tool) }); err != nil {
+			return run.started, err
+		}
+		s.allowOthers(c, &info, open)
 	}
 	return run.started, nil
+}
+
+// allowOthers answers the other questions about calls that are now allowed in the whole session,
+// while what was answered is at work. What cannot be answered now is answered when the run
+// waits: see allow.
+func (s *Server) allowOthers(c *call, info *troupe.SessionInfo, given *Question) {
+	known, err := s.summaryOf(c.r.Context(), info)
+	if err != nil {
+		return
+	}
+	for _, name := range known.alsoAllowed(given) {
+		if _, err := s.say(c, info.Agent, allowedAnswer(info.ID, name)); err != nil && !errors.Is(err, troupe.ErrNoQuestion) {
+			return
+		}
+	}
+}
+
+// allowedAnswer answers a question about a call that is allowed in the whole session: nobody was
+// asked.
+func allowedAnswer(session, name string) troupe.Input {
+	return troupe.Input{Session: session, Question: name, Answer: &troupe.Answer{Approved: true}, Hidden: true}
 }
 
 var errAnswered = refuse(http.StatusConflict, "this question does not wait for an answer any more").withCode("answered")

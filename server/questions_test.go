@@ -96,6 +96,37 @@ func TestTwoThatWaitAreAnsweredAtTheSameMoment(t *testing.T) {
 	}
 }
 
+// What is allowed in the whole session is on record for all that wait for it, while what was
+// answered is at work: nobody can be asked about it any more, in another window for instance.
+func TestWhatIsAllowedInASessionIsOnRecordAtOnce(t *testing.T) {
+	var done atomic.Int32
+	reached, goOn := make(chan struct{}, 2), make(chan struct{})
+	w, begun, asked := twoWaitFor(t, [2]string{"act", "act"}, func(int) {
+		reached <- struct{}{}
+		<-goOn
+		done.Add(1)
+	})
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+begun.Session+"/answers", decision{Question: asked["act"], Allow: "session"})
+	<-reached
+	covered := 0
+	for e, err := range w.store.Events(t.Context(), begun.Session, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said, ok := e.Body.(*troupe.UserSaid); ok && said.Hidden && said.Answer != nil && said.Answer.Approved {
+			covered++
+		}
+	}
+	if question := w.info(begun.Session).Question; covered != 1 || question != nil {
+		t.Errorf("%d questions are settled with another, and asked is still %+v", covered, question)
+	}
+	close(goOn)
+	w.eventually(func() bool { return w.info(begun.Session).Status == "completed" })
+	if done.Load() != 2 {
+		t.Errorf("done %d times", done.Load())
+	}
+}
+
 // A twiceModel calls a tool twice in one turn, then answers.
 type twiceModel struct{ tool string }
 
@@ -173,9 +204,13 @@ func TestTheQueueGoesOnOnceWhoeverSeesTheRunEnd(t *testing.T) {
 // twoWait is a flow of two agents that wait for approval at the same time, to do something
 // each, and the questions by the tools that ask.
 func twoWait(t *testing.T, do func(i int)) (w *world, begun started, asked map[string]int64) {
+	return twoWaitFor(t, [2]string{"act0", "act1"}, do)
+}
+
+// twoWaitFor is twoWait for tools of these names.
+func twoWaitFor(t *testing.T, tools [2]string, do func(i int)) (w *world, begun started, asked map[string]int64) {
 	var steps []troupe.Step
-	for i := range 2 {
-		tool := fmt.Sprint("act", i)
+	for i, tool := range tools {
 		guarded := approve.Policy{{Tool: tool, Do: approve.Ask}}.Tools(troupe.NewTool(tool, "Acts.", func(context.Context, struct{}) (string, error) {
 			do(i)
 			return "done", nil

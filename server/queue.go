@@ -302,7 +302,7 @@ func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	if name == "" {
 		return false, nil
 	}
-	_, err = s.say(c, info.Agent, troupe.Input{Session: session, Question: name, Answer: &troupe.Answer{Approved: true}, Hidden: true})
+	_, err = s.say(c, info.Agent, allowedAnswer(session, name))
 	return err == nil, err
 }
 

@@ -116,6 +116,18 @@ func (s *summary) questionWith(id int64) (q *Question, name string) {
 	return nil, ""
 }
 
+// alsoAllowed is how the engine calls the other questions about calls of a question's tool.
+func (s *summary) alsoAllowed(given *Question) (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, open := range s.open.Waiting {
+		if q := questionOf(open); q.Kind == "approval" && q.Tool == given.Tool && q.ID != given.ID {
+			names = append(names, open.ID)
+		}
+	}
+	return names
+}
+
 // allowed is how the engine calls the first question about a call of these tools, "" if none
 // waits.
 func (s *summary) allowed(tools []string) string {
