@@ -250,3 +250,21 @@ func TestWhatIsAskedWhileOthersWorkIsAnsweredOnTheFirstScreen(t *testing.T) {
 	b.sees("main", "Saved.")
 	b.lacks(approval, "")
 }
+
+// A key that is pressed twice answers a card once, and nothing is said to have failed.
+func TestAKeyThatIsPressedTwiceAnswersOnce(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesOften("writer", 1), savesOften("poet", 1))
+	h, b := m.servesTwo(t)
+	b.looksAt(h.runs(t, "both", "Both of you"), "flow")
+	b.holds("all('.graph .needs').length === 2")
+	value[any](b, `void ((ask, button) => {
+		globalThis.answers = 0;
+		globalThis.fetch = (path, options) => ((answers += String(path).endsWith("/answers")), ask(path, options));
+		button.click(), button.click();
+	})(globalThis.fetch, find('.needs .end button', 'Allow in this conversation'))`)
+	b.sees(".graph .chip", "2 of 2 done")
+	b.holds("answers === 1")
+	b.lacks(approval, "")
+}

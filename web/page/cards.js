@@ -70,10 +70,13 @@ const notTaken = ({ code, message }) => `Your answer was not taken. ${code === "
 // why the last one was not taken. The card may be gone then: it is said beside it, too.
 function useAnswer(acts, item) {
   const [why, setWhy] = useState("");
+  const given = useRef(null); // a key that is pressed twice answers once
   const refused = (problem) => (setWhy(notTaken(problem)), toast(notTaken(problem)));
   const answer = (values, done) => {
+    if (given.current) return given.current;
     setWhy("");
-    const taken = acts.answer(item, values, done, refused);
+    const taken = (given.current = acts.answer(item, values, done, refused));
+    taken.then((is) => is || (given.current = null));
     if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
     return taken;
   };
