@@ -54,7 +54,7 @@ func TestAProxySignsPeopleIn(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"server: {proxy: {groups_header: X-Groups}}\n":                       "user_header says",
 		"server: {proxy: {user_header: X-User, from: [somewhere]}}\n":        "is no address",
-		"server: {proxy: {user_header: X-User}, users: {ci: SHORT_TOKEN}}\n": "fewer than 32",
+		"server: {proxy: {user_header: X-User}, users: {ci: SHORT_TOKEN}}\n": "32 are the least",
 		"server: {proxy: {user_header: X-User, secret_env: SHORT_TOKEN}}\n":  "32 characters or more",
 		"server: {proxy: {user_header: X-User, secret_env: NO_TOKEN}}\n":     "NO_TOKEN",
 		"server: {proxy: {secret_env: SHORT_TOKEN}}\n":                       "user_header says",
