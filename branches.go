@@ -71,7 +71,7 @@ func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Conte
 		r.front.enter(room) // here, so that they begin in order
 		go func() {
 			errs[i] = safely(func() error { return branch(contexts[i], &runs[i]) })
-			errs[i] = errors.Join(errs[i], runs[i].flush())
+			errs[i] = together(errs[i], runs[i].flush())
 			group.cancels[i](nil)
 			<-room
 			if left.Add(-1) == 0 {

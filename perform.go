@@ -136,13 +136,17 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 			cause = context.Cause(ctx)
 		}
 		if cause == ErrClosed { // and not errClosing
-			return errors.Join(cause, r.interrupt())
+			return together(cause, r.interrupt())
 		}
 		r.note(at, &RunCancelled{Reason: clip(cause.Error(), maxErrorText), Partial: partial, Spent: own, SpentBelow: below})
 		if !errors.Is(err, cause) {
 			err = cause
 		}
-		return errors.Join(err, r.flush())
+		unstored := r.flush()
+		if errors.Is(unstored, cause) { // as where another process has the session now
+			return unstored
+		}
+		return together(err, unstored)
 	}
 	failed := &RunFailed{Error: clip(err.Error(), maxErrorText), Task: shorten(in.Task, 200), Spent: own, SpentBelow: below, Partial: partial}
 	if crash, ok := errors.AsType[*crashError](err); ok {
@@ -152,13 +156,20 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 		failed.Reason = refused.Reason
 	}
 	r.note(at, failed)
-	if unstored := r.flush(); !errors.Is(err, unstored) { // or the store's failure is why it failed
-		err = errors.Join(err, unstored)
-	}
+	err = together(err, r.flush())
 	if _, ok := errors.AsType[*RunError](err); ok {
 		return err
 	}
 	return &RunError{Agent: r.agent, Run: r.id, Task: failed.Task, Spent: own.Add(below), Err: err}
+}
+
+// together is why a run ended and that this could not be stored, once where the store's
+// failure is why it ended.
+func together(err, unstored error) error {
+	if unstored == nil || errors.Is(err, unstored) {
+		return err
+	}
+	return errors.Join(err, unstored)
 }
 
 // interrupt ends a pass over a run that goes on elsewhere: nothing says that the run has ended.

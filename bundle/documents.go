@@ -2,7 +2,9 @@ package bundle
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,7 +35,7 @@ func (d Documents) DirOf(owner string) string {
 	if owner == "" {
 		return d.Dir
 	}
-	return filepath.Join(d.Dir, ".troupe-owners", safeName(owner))
+	return filepath.Join(d.Dir, ownersDir, safeName(owner))
 }
 
 // documentsOf returns the documents of a run, whose directory it makes.
@@ -133,4 +135,22 @@ func namesFolder(name string) bool {
 		}
 	}
 	return false
+}
+
+// ownersDir has a directory for each owner of documents.
+const ownersDir = ".troupe-owners"
+
+// Places returns the directories that documents are in, of everybody.
+func (d Documents) Places() ([]string, error) {
+	owners, err := os.ReadDir(filepath.Join(d.Dir, ownersDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	places := []string{d.Dir}
+	for _, owner := range owners {
+		if owner.IsDir() {
+			places = append(places, filepath.Join(d.Dir, ownersDir, owner.Name()))
+		}
+	}
+	return places, err
 }

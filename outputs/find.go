@@ -94,14 +94,14 @@ func (v *View) find(ctx context.Context, filter Filter, again finder) ([]Manifes
 }
 
 // standing returns the manifest of a session that the store knows. It is made again
-// unless the file says of the latest run what the store does.
+// unless the file says of the latest run, and of a title given since, what the store does.
 func (v *View) standing(ctx context.Context, info *troupe.SessionInfo, again finder) (Manifest, error) {
 	m, err := v.read(info.ID)
 	status := info.Status
 	if status == "interrupted" {
 		status = "running" // as in the file
 	}
-	if err != nil || m.Execution.Status != status && !(asksOnly(&m, info) && !isOlder(&m, info)) || m.Agent.Name != info.Agent || status == "running" {
+	if err != nil || m.Execution.Status != status && !(asksOnly(&m, info) && !isOlder(&m, info)) || m.Agent.Name != info.Agent || status == "running" || m.UserSummary != info.Title && isOlder(&m, info) {
 		if m, err = again(ctx, info.ID); err != nil {
 			return Manifest{}, err
 		}

@@ -1,9 +1,11 @@
 package outputs
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -260,5 +262,37 @@ func TestAManifestSaysWhatIsNotDone(t *testing.T) {
 		if m := load(t, f, id(i+1)); m.Execution.Stop != c.wantStop || m.Execution.Outcome != c.want {
 			t.Errorf("after %s, %s the manifest says %+v", c.status, c.stop, m.Execution)
 		}
+	}
+}
+
+// A session's title is what people have given it, in its manifest, too, and wherever that is
+// read from while the file is behind.
+func TestARenamedSessionIsListedByItsTitle(t *testing.T) {
+	const title = "Laptops for the new office in Lyon, all of them"
+	store, dir := troupe.NewMemoryStore(), t.TempDir()
+	f := keep(t, store, dir, Options{})
+	appendTo(t, f, id(1), 1, append(begun("I need to purchase\n10 laptops"), ended())...)
+	late := told(id(1), 4, &troupe.SessionRenamed{Title: title})
+	late[0].Run, late[0].Agent = "", ""
+	if err := store.Append(t.Context(), id(1), late...); err != nil { // which the folders do not hear of
+		t.Fatal(err)
+	}
+	v, err := Look(store, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for name, find := range map[string]func(context.Context, Filter) ([]Manifest, error){"a view": v.Find, "its keeper": f.Find} {
+		if found, err := find(t.Context(), Filter{}); err != nil || len(found) != 1 || found[0].UserSummary != title || !strings.HasSuffix(found[0].DisplayName, " - "+title) {
+			t.Errorf("%s finds %+v, %v", name, found, err)
+		}
+	}
+	appendTo(t, f, id(1), 5, &troupe.SessionRenamed{Title: "Lyon"})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, id(1), manifestFile))
+	if err != nil || !strings.Contains(string(data), `"userSummary": "Lyon"`) {
+		t.Errorf("%s %v", data, err)
 	}
 }

@@ -48,8 +48,8 @@ func (f *Folders) evict() {
 
 // follow takes events into account that were just stored, and writes the manifest if
 // it matters now: when a run has ended, when its session's first file is saved, and when it is
-// asked for, without events. The first, and the end of a run that soon follows another, are
-// written soon otherwise. Where events are missing, it reads the log. r.mu is held.
+// asked for, without events. The first, another title, and the end of a run that soon follows
+// another, are written soon otherwise. Where events are missing, it reads the log. r.mu is held.
 func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) error {
 	if len(events) > 0 && events[0].Seq == 1 && !events[0].Time.Equal(r.info.Started) {
 		r.reset() // the id had another log before
@@ -74,7 +74,7 @@ func (f *Folders) follow(ctx context.Context, r *record, events []troupe.Event) 
 	case len(events) == 0, !r.written && slices.ContainsFunc(events, isSaved):
 	case isOver && now.Sub(r.ended) >= soon:
 		r.ended = now
-	case isOver, !r.written:
+	case isOver, !r.written, slices.ContainsFunc(events, isRename):
 		f.writeSoon(r)
 		return nil
 	default:
@@ -94,6 +94,12 @@ func isEnd(e troupe.Event) bool {
 		return e.Parent == ""
 	}
 	return false
+}
+
+// isRename reports whether an event gives the session another title.
+func isRename(e troupe.Event) bool {
+	_, is := e.Body.(*troupe.SessionRenamed)
+	return is
 }
 
 // refresh writes a session's manifest as its log says, unless it is right already.

@@ -32,7 +32,8 @@ type Manifest struct {
 	Outputs         []Output       `json:"outputs"`
 	RelatedSessions []string       `json:"related_sessions"`
 	SessionID       string         `json:"session_id"`
-	// UserSummary is the beginning of the first thing the user said.
+	// UserSummary is the title that people gave the session, or else the beginning of the first
+	// thing the user said.
 	UserSummary string   `json:"userSummary,omitempty"`
 	Version     string   `json:"version"`
 	Workflow    Workflow `json:"workflow"`

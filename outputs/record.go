@@ -109,6 +109,10 @@ func (r *record) noteRun(e *troupe.Event) {
 			m.name()
 		}
 		r.behind = true
+	case *troupe.SessionRenamed:
+		m.UserSummary = b.Title
+		m.name()
+		r.behind = true
 	case *troupe.RunFinished:
 		if b.Output.Summary != "" {
 			m.MessageCount++

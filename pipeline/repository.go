@@ -64,6 +64,9 @@ type Repository struct {
 	Network []string
 	// Read are directories that checks may read besides, Env are variables that they get.
 	Read, Env []string
+	// Hide are files and directories that checks do not see, such as what is kept for others.
+	// It needs the level full.
+	Hide []string
 	// Version is that of the program, for the commits.
 	Version string
 }

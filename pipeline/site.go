@@ -317,7 +317,7 @@ func (o *openSite) room(ctx context.Context, w *git.Worktree) (checks.Room, erro
 			keep = append(keep, at)
 		}
 	}
-	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Hosts: o.Network, Keep: keep, Redact: observe.RedactText}, nil
+	return checks.Room{Sandbox: o.helper, Root: w.Dir, Read: read, Cache: o.Cache, Env: o.Env, Hosts: o.Network, Keep: keep, Hide: o.Hide, Redact: observe.RedactText}, nil
 }
 
 func absolute(dir, name string) string {

@@ -430,6 +430,9 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if p.meter != nil {
 		p.meter.shelf, p.meter.owner = s.anyShelf(), s.ownerOf
 	}
+	if err := p.sweepDocuments(time.Now().Add(-sweepAge)); err != nil {
+		p.log.Warn("documents not swept", "err", err)
+	}
 	return s, nil
 }
 

@@ -69,7 +69,7 @@ func (p *Project) repository(order Delivery) *pipeline.Repository {
 		Dir: order.Repo, Create: order.Create, Base: order.Base, IncludeChanges: order.IncludeChanges, Branch: c.Branch,
 		Data: p.deliveriesDir(), Worktrees: filepath.Join(cacheDir(), "worktrees"), Cache: filepath.Join(cacheDir(), "checks", shortHash(order.Repo)),
 		Documents: c.Documents, Setup: c.Setup, SetupAgain: c.Again, SetupScripts: c.Scripts, Link: c.Link, Copy: c.Copy, Format: c.Format, Protect: c.Protect, Edits: c.Edits, Network: c.Network,
-		Rounds: c.Rounds, Read: c.Read, Env: c.Env, Unchecked: order.Unchecked, KeepGoing: order.KeepGoing, Version: version(),
+		Rounds: c.Rounds, Read: c.Read, Env: c.Env, Hide: p.hiddenPlaces(), Unchecked: order.Unchecked, KeepGoing: order.KeepGoing, Version: version(),
 		Sandbox: pipeline.Sandbox{Level: c.Sandbox, Command: c.Wrap, Helper: p.helper},
 	}
 	if c.QARounds != nil {

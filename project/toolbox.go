@@ -63,15 +63,24 @@ func (p *Project) commandTool(commands []string) (troupe.Tool, error) {
 	c.Helper = p.helper
 	c.MustHide = p.hasUsers()
 	c.Keep = append(c.Keep, filepath.Join(p.dir, ".git")) // its hooks and settings run outside of the sandbox
-	c.Hide = append(c.Hide, filepath.Join(p.dir, ".env"), filepath.Join(p.dir, ".env.local"))
+	c.Hide, c.Secrets = p.hiddenPlaces(), p.keysByName
 	for _, place := range p.walls {
-		if place.Most == workspace.NoAccess {
-			c.Hide = append(c.Hide, place.Path)
-		} else {
+		if place.Most != workspace.NoAccess {
 			c.Keep = append(c.Keep, place.Path)
 		}
 	}
 	return command.New(c)
+}
+
+// hiddenPlaces lists what programs do not see that agents have run.
+func (p *Project) hiddenPlaces() []string {
+	list := []string{filepath.Join(p.dir, ".env"), filepath.Join(p.dir, ".env.local")}
+	for _, place := range p.walls {
+		if place.Most == workspace.NoAccess {
+			list = append(list, place.Path)
+		}
+	}
+	return list
 }
 
 // A fileTool works in the files that an agent may touch in the session it is

@@ -118,6 +118,16 @@ func TestHealthAndMetricsAreShown(t *testing.T) {
 	})
 }
 
+// What everybody does and costs is for operators, as spending is.
+func TestMetricsOfEverybodyAreForOperators(t *testing.T) {
+	w := open(t, clerk(t, echo()), withUsers, func(c *Config) { c.Operators = []string{"ann"} })
+	w.talk(w.session(as(tokenOfAnn)), "hello", as(tokenOfAnn))
+	w.want(http.StatusOK, nil, "GET", "/metrics", nil, as(tokenOfAnn))
+	if status, text := w.do("GET", "/metrics", nil, as(tokenOfBob)); status != http.StatusForbidden || strings.Contains(text, "troupe_runs") {
+		t.Errorf("somebody else is answered %d %s", status, text)
+	}
+}
+
 // sharedPlaces are those of servers in one process.
 type sharedPlaces struct {
 	mu    sync.Mutex

@@ -27,7 +27,9 @@ func (w *world) as(method, host, path, from string, headers ...string) *httptest
 // its work, and nothing else; who is known is told why not.
 func TestAServerWhoseStoreCannotBeWrittenIsNotReady(t *testing.T) {
 	var trouble error
-	w := newWorld(t, clerk(t, echo()), withUsers, func(c *Config) { c.StoreTrouble = func() error { return trouble } })
+	w := newWorld(t, clerk(t, echo()), withUsers, func(c *Config) {
+		c.Operators, c.StoreTrouble = []string{"ann"}, func() error { return trouble }
+	})
 	const balancer = "10.2.3.4:1234"
 	known := []string{"Authorization", "Bearer " + tokenOfAnn}
 	for _, path := range []string{"/healthz", "/readyz"} {

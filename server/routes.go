@@ -46,7 +46,7 @@ func routes() []route {
 	return []route{
 		{"GET", "/healthz", "Says that the server is alive.", nil, true, false, reply(http.StatusOK, (*Server).health)},
 		{"GET", "/readyz", "Says whether the server can do its work.", nil, true, false, reply(http.StatusOK, (*Server).ready)},
-		{"GET", "/metrics", "Shows metrics in Prometheus' text format.", nil, false, false, send("text/plain", (*Server).showMetrics)},
+		{"GET", "/metrics", "Shows metrics in Prometheus' text format, of everybody.", nil, false, true, send("text/plain", (*Server).showMetrics)},
 		{"POST", "/api/login", "Exchanges a token for a cookie.", nil, true, false, accept(http.StatusNoContent, (*Server).logIn)},
 		{"POST", "/api/logout", "Takes the cookie away.", nil, true, false, reply(http.StatusNoContent, (*Server).logOut)},
 		{"GET", "/api/openapi.json", "Describes the routes.", nil, false, false, send("application/json", (*Server).showOpenAPI)},

@@ -35,17 +35,25 @@ type Log interface {
 	Last(ctx context.Context) (int64, error)
 	// Complete returns the ids of sessions that begin in a way, at most so many.
 	Complete(ctx context.Context, beginning string, limit int) ([]string, error)
-	// Verify looks at every event of every session and yields those that were changed
-	// or are missing since they were stored.
+	// Verify looks at every event of every session and yields what was changed or is missing
+	// since it was stored, and what the store keeps beside events and does not follow from
+	// them. Of a session it yields what it finds first.
 	Verify(ctx context.Context) iter.Seq2[Fault, error]
 	// Close gives up the store. Reads under way fail, and writes under way are waited for.
 	Close() error
 }
 
-// A Fault is an event that is not what was stored, or is not there.
+// A Fault is an event, or a session, that is not what was stored, or is not there.
 type Fault struct {
 	Session string
-	// Seq is the event's number, and Problem what is wrong with it.
+	// Seq is the event's number, 0 where it is about the session as a whole, and Problem
+	// what is wrong.
 	Seq     int64
 	Problem string
+	// IsDerived says that the events are sound: only what follows from them is wrong, and
+	// [Copy] computes it again.
+	IsDerived bool
 }
+
+// Orphaned is the Problem of a session whose events are there and which is not listed.
+const Orphaned = "its events are there, and it is in no list: its own row was deleted"

@@ -127,7 +127,7 @@ func (k *walk) visit(dir *os.Root, at string, depth int) error {
 	slices.Sort(names)
 	for _, name := range names {
 		full := path.Join(at, name)
-		secret := k.root.guarded && isSecret(name) && !isTemp(name)
+		secret := k.root.guarded && IsSecret(name) && !isTemp(name)
 		if secret || k.root.land(full).access() < k.need && !k.leadsTo(full) {
 			continue
 		}

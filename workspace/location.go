@@ -281,7 +281,7 @@ func (l Location) permits(op string, need Access) error {
 	switch {
 	case need == ReadWrite && access >= need && l.root.Name == SessionFolder && !l.root.Trusted && foldPath(l.name) == manifestName:
 		return refuse(op, l.String(), "Troupe writes the session's manifest.json itself, with every file that was saved; give yours another name, such as notes-manifest.json")
-	case access >= need && !(l.root.guarded && isSecret(l.name)):
+	case access >= need && !(l.root.guarded && IsSecret(l.name)):
 		return nil
 	case access >= need:
 		return refuse(op, l.String(), "keys, .env, .git and the like stay closed")

@@ -175,7 +175,7 @@ func TestDotFilesAndKeysStayClosedWhenTheProjectIsGranted(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range list.Entries {
 		seen[e.Path] = true
-		if isSecret(e.Path) || strings.Contains(e.Path, "two") {
+		if IsSecret(e.Path) || strings.Contains(e.Path, "two") {
 			t.Errorf("%s is listed", e.Path)
 		}
 	}

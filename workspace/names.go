@@ -31,9 +31,9 @@ var (
 	}
 )
 
-// isSecret says whether an element of a clean name is that of a key, or of a place
+// IsSecret says whether an element of a clean name is that of a key, or of a place
 // where programs keep theirs.
-func isSecret(name string) bool {
+func IsSecret(name string) bool {
 	if name == "." {
 		return false
 	}

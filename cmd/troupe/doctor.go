@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/project"
+	"github.com/troupe-dev/troupe/store"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func (p *program) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&verify, "verify", false, "also check that no event of any session was changed or is missing")
+	command.Flags().BoolVar(&verify, "verify", false, "also check that no event of any session was changed or is missing, and that lists say what events do")
 	return command
 }
 
@@ -89,10 +90,7 @@ func (p *program) verifySessions(ctx context.Context) (checks []project.Check) {
 			if err != nil {
 				return err
 			}
-			checks = append(checks, project.Check{
-				Name: "sessions", Status: project.Broken, Message: fmt.Sprintf("session %s, event %d: %s", fault.Session, fault.Seq, fault.Problem),
-				Fix: "put a backup of the data directory in its place, or fork the session from an event before",
-			})
+			checks = append(checks, faultCheck(&fault))
 			if len(checks) == maxFaults {
 				return nil
 			}
@@ -105,9 +103,21 @@ func (p *program) verifySessions(ctx context.Context) (checks []project.Check) {
 	case err != nil:
 		checks = append(checks, project.Check{Name: "sessions", Status: project.Broken, Message: err.Error(), Fix: "put a backup of the data directory in its place"})
 	case len(checks) == 0:
-		checks = append(checks, project.Check{Name: "sessions", Status: project.OK, Message: "every event is as it was stored"})
+		checks = append(checks, project.Check{Name: "sessions", Status: project.OK, Message: "every event is as it was stored, and so is what is listed of them"})
 	}
 	return checks
+}
+
+// faultCheck says what is wrong in the store, where, and what to do.
+func faultCheck(fault *store.Fault) project.Check {
+	where, fix := fmt.Sprintf("session %s, event %d", fault.Session, fault.Seq), "put a backup of the data directory in its place, or fork the session from an event before"
+	if fault.Seq == 0 {
+		where, fix = "session "+fault.Session, "put a backup of the data directory in its place"
+	}
+	if fault.IsDerived {
+		fix = "what was said and done is as it was stored: 'troupe store copy' into a new store makes lists and searches from that again; then name the new one under store in troupe.yaml"
+	}
+	return project.Check{Name: "sessions", Status: project.Broken, Message: where + ": " + fault.Problem, Fix: fix}
 }
 
 func (p *program) writeChecks(checks []project.Check) error {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,29 @@ func TestUsersHaveTheirOwnSessions(t *testing.T) {
 	}
 	if err := stop(); err != nil {
 		t.Errorf("it did not end well: %v", err)
+	}
+}
+
+// A title that somebody gave a session on the page is its title in the terminal, too.
+func TestASessionIsListedByTheTitleThatItWasGiven(t *testing.T) {
+	dir := write(t, "model: rehearsal\nagents: {clerk: {instructions: You answer., tools: []}}\n")
+	base, token, stop := serveIn(t, dir)
+	shows(t, troupeIn(t, dir, "run", "clerk", "Ten laptops, please."), "")
+	var list []struct{ ID string }
+	if code := request(t, "GET", base+"/api/sessions", token, "", &list); code != http.StatusOK || len(list) != 1 {
+		t.Fatal(code, list)
+	}
+	shows(t, troupeIn(t, dir, "sessions", "show", "last"), "title     Ten laptops, please.\n")
+	if code := request(t, "PATCH", base+"/api/sessions/"+list[0].ID, token, `{"title":"Laptops for Lyon"}`, nil); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	shows(t, troupeIn(t, dir, "sessions", "list"), "Laptops for Lyon")
+	shows(t, troupeIn(t, dir, "sessions", "show", "last"), "title     Laptops for Lyon\n")
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(dir, "data", "agent-outputs", list[0].ID, "manifest.json"))
+	if err != nil || !strings.Contains(string(manifest), `"userSummary": "Laptops for Lyon"`) {
+		t.Errorf("%s %v", manifest, err)
 	}
 }

@@ -256,8 +256,8 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 	} else if outcome := outcomes[m.Execution.Outcome]; outcome != "" {
 		status += ", " + outcome
 	}
-	fmt.Fprintf(p.out, "session   %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
-		terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),
+	fmt.Fprintf(p.out, "session   %s\ntitle     %s\nagent     %s, %s (%s)\nworkflow  %s\nstatus    %s\nstarted   %s\nmessages  %d\n", m.SessionID,
+		terminal.OneLine(m.UserSummary, 80), terminal.OneLine(m.Agent.Name, 60), terminal.OneLine(m.Agent.Title, 60), terminal.OneLine(m.Agent.Bundle, 60),
 		terminal.OneLine(m.Workflow.Name, 60), status, m.Execution.StartedAt.Local().Format(time.DateTime), m.MessageCount)
 	if err := p.withLog(ctx, project, m.SessionID, p.writeAnswering); err != nil {
 		return err

@@ -24,7 +24,7 @@ type Room struct {
 	Env []string
 	// Vars are variables with their values that programs get besides.
 	Vars []string
-	// Keep and Hide are places in Root that are not changed, or not seen.
+	// Keep are places in Root that are not changed, Hide places anywhere that are not seen.
 	Keep, Hide []string
 	// Hosts are those that checks may reach.
 	Hosts []string

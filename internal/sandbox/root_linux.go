@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,6 +52,9 @@ func buildRoot(sp *spec) error {
 		if err := putBack(root, path, false); err != nil {
 			return err
 		}
+	}
+	if err := hideAround(root, sp); err != nil {
+		return err
 	}
 	for _, o := range sp.Overlays {
 		overlay(root, o)
@@ -114,6 +118,44 @@ func putBack(root, path string, readOnly bool) error {
 	return nil
 }
 
+// hideAround empties the hidden directories that something is in which is shown: that alone
+// is there then.
+func hideAround(root string, sp *spec) error {
+	for _, path := range slices.Sorted(slices.Values(sp.Hide)) {
+		if _, err := os.Lstat(root + path); err != nil || !sp.showsIn(path) {
+			continue
+		}
+		if err := unix.Mount("tmpfs", root+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=0755"); err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+		for _, shown := range slices.Sorted(slices.Values(sp.Read)) {
+			if isIn(shown, path) {
+				if err := putBack(root, shown, true); err != nil {
+					return err
+				}
+			}
+		}
+		for _, shown := range slices.Sorted(slices.Values(sp.Write)) {
+			if isIn(shown, path) {
+				if err := putBack(root, shown, false); err != nil {
+					return err
+				}
+			}
+		}
+		if err := unix.MountSetattr(unix.AT_FDCWD, root+path, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return fmt.Errorf("protect %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// showsIn reports whether something is shown that is in a directory.
+func (sp *spec) showsIn(dir string) bool {
+	return slices.ContainsFunc(slices.Concat(sp.Read, sp.Write), func(shown string) bool { return isIn(shown, dir) })
+}
+
+func isIn(path, dir string) bool { return strings.HasPrefix(path, dir+"/") }
+
 // closeOff takes back what lies in the directories that may be written and is not to be
 // changed, or not to be seen.
 func closeOff(root string, sp *spec) error {
@@ -128,7 +170,7 @@ func closeOff(root string, sp *spec) error {
 	for _, path := range slices.Sorted(slices.Values(sp.Hide)) {
 		info, err := os.Lstat(root + path)
 		switch {
-		case err != nil:
+		case err != nil || sp.showsIn(path):
 			continue // it is hidden already
 		case info.IsDir():
 			err = unix.Mount("tmpfs", root+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,mode=0555")

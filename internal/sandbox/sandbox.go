@@ -66,8 +66,8 @@ type Command struct {
 	// Write are directories that it may change, Read are directories and files that it
 	// may see although they are in a person's home directory or in /tmp.
 	Write, Read []string
-	// Keep are places in those of Write that it may see and not change, Hide such that it
-	// does not see. Directories of Keep and hidden files of Hide that are not there are not
+	// Keep are places in those of Write that it may see and not change, Hide places anywhere
+	// that it does not see, but for what is in them and in Write or Read. Directories of Keep and hidden files of Hide that are not there are not
 	// made by it either. On the level Full only.
 	Keep, Hide []string
 	// Overlays are directories that begin as others are: what the program writes goes

@@ -443,3 +443,32 @@ func BenchmarkStart(b *testing.B) {
 		p.run(b, s, Limits{}, "/bin/true")
 	}
 }
+
+// What is in a hidden place and shown can be used; nothing else of that place can be seen.
+func TestAHiddenPlaceShowsOnlyWhatIsGranted(t *testing.T) {
+	s, err := Open(t.Context(), Full, []string{os.Args[0], HelperArgument}, nil)
+	if err != nil {
+		t.Skip(err)
+	}
+	base := t.TempDir()
+	for name, content := range map[string]string{".env": "hidden", "data/troupe.db": "hidden", "data/work/tree/a.txt": "mine", "data/work/other/b.txt": "hidden", "repo/c.txt": "theirs"} {
+		file := filepath.Join(base, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := filepath.Join(base, "data", "work", "tree")
+	r, err := s.Run(t.Context(), Command{
+		Argv: []string{"/bin/sh", "-c", "cat ../../../.env ../../troupe.db ../other/b.txt ../../../repo/c.txt a.txt; echo new > a.txt; echo evil > ../../evil; ls ../.. ../../.."},
+		Dir:  tree, Env: []string{"PATH=/usr/bin:/bin"}, Write: []string{tree}, Read: []string{base}, Hide: []string{filepath.Join(base, "data"), filepath.Join(base, ".env")},
+	})
+	if err != nil || strings.Contains(r.Output, "hidden") || !strings.Contains(r.Output, "theirsmine") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got, _ := os.ReadFile(filepath.Join(tree, "a.txt")); string(got) != "new\n" {
+		t.Errorf("the file is %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(base, "data", "evil")); err == nil {
+		t.Error("something was written beside it")
+	}
+}

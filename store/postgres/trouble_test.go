@@ -205,8 +205,8 @@ func startPooler(t *testing.T, program, mode string, server *postgrestest.Server
 func TestDamageIsFound(t *testing.T) {
 	server := shared.Server(t)
 	s := openAt(t, server.Schema())
-	for n := range 4 {
-		mustAppend(t, s, eventsOf(id(n), 1, said("one"), said("two"), said("three"))...)
+	for n := range 8 {
+		mustAppend(t, s, eventsOf(id(n), 1, said("one"), said("two\x00"), said("three"))...)
 	}
 	for fault, err := range s.Verify(t.Context()) {
 		t.Errorf("nothing was changed, and %+v, %v", fault, err)
@@ -217,6 +217,10 @@ func TestDamageIsFound(t *testing.T) {
 	change("UPDATE events SET event = replace(event, 'two', 'TWO') WHERE session = '%s' AND seq = 2", "1")
 	change("DELETE FROM events WHERE session = '%s' AND seq = 2", "2")
 	change("DELETE FROM events WHERE session = '%s' AND seq = 3; UPDATE sessions SET events = 2 WHERE id = '%[1]s'", "3")
+	change("UPDATE events SET kind = 'noted' WHERE session = '%s' AND seq = 2", "4")
+	change("UPDATE events SET time = time + 1 WHERE session = '%s' AND seq = 3", "5")
+	change("UPDATE sessions SET title = 'another' WHERE id = '%s'", "6")
+	change("DELETE FROM sessions WHERE id = '%s'", "7")
 	var faults []string
 	for fault, err := range s.Verify(t.Context()) {
 		if err != nil {
@@ -224,7 +228,9 @@ func TestDamageIsFound(t *testing.T) {
 		}
 		faults = append(faults, fmt.Sprintf("%s/%d: %s", fault.Session[35:], fault.Seq, fault.Problem))
 	}
-	want := "1/2: it was changed, or one before it was; 2/2: it is missing; 3/2: it is not the one that was stored last"
+	want := "1/2: it was changed, or one before it was; 2/2: it is missing; 3/2: it is not the one that was stored last; " +
+		`4/2: the store has it with the kind "noted", and the event itself has "user_said"; 5/3: the store has it at another time than it says itself; ` +
+		`6/0: it is listed with the title "another", and by its events it is "one"; 7/0: its events are there, and it is in no list: its own row was deleted`
 	if got := strings.Join(faults, "; "); got != want {
 		t.Errorf("found is %s; want %s", got, want)
 	}

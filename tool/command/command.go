@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type Config struct {
 	// commands are refused if MustHide says so, and else run all the same.
 	Keep, Hide []string
 	MustHide   bool
+	// Secrets lists before each command what else is to be hidden. Nil means nothing.
+	Secrets func(context.Context) ([]string, error)
 	// Timeout bounds one command: 2 minutes by default.
 	Timeout time.Duration
 }
@@ -97,7 +100,14 @@ func New(c Config) (troupe.Tool, error) {
 		if err != nil {
 			return result{}, err
 		}
-		room := checks.Room{Sandbox: box, Root: root, Cache: c.Cache, Env: c.Env, Keep: c.Keep, Hide: c.Hide}
+		room := checks.Room{Sandbox: box, Root: root, Cache: c.Cache, Env: c.Env, Keep: c.Keep, Hide: slices.Clone(c.Hide)}
+		if c.Secrets != nil && box.Level() == sandbox.Full {
+			secrets, err := c.Secrets(ctx)
+			if err != nil {
+				return result{}, err
+			}
+			room.Hide = append(room.Hide, secrets...)
+		}
 		r, err := room.Command(ctx, in.Command, dir, sandbox.Limits{Time: c.Timeout, Output: maxOutput})
 		if err != nil {
 			return result{}, err
