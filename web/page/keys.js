@@ -52,11 +52,20 @@ export function goTo(place, selector) {
   go(place);
 }
 
+// panel opens or closes the files of a conversation, or goes into the preview of a file.
+function panel() {
+  const shown = document.querySelector(".panel"), files = document.querySelector('.bar [aria-label^="Files of this"]');
+  const row = document.activeElement.closest(".library tbody tr");
+  files?.click();
+  if (!shown) row?.click();
+  if (files ? !shown : shown || row) takeFocus(".glance", ".panel");
+}
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
   let after = "", escaped = 0, waited = -1;
   const letters = {
-    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
+    "[": () => acts.side(), "]": panel, j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     "?": () => acts.help(), "/": () => (document.querySelector(".composer .tasks") ? document.querySelector(".composer .tasks").click() : document.querySelector(".composer textarea")?.focus()),
     w: () => {
       const list = waiting();
