@@ -76,6 +76,21 @@ func TestADocumentOpenedFromTheListHasTheFocus(t *testing.T) {
 	}
 }
 
+// Where one conversation waits, w goes around in it, where it is seen.
+func TestWStaysWhereNothingElseWaits(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesOften("writer", 1), savesOften("poet", 1))
+	h, b := m.servesTwo(t)
+	session := h.runs(t, "both", "Both of you")
+	b.looksAt(session, "flow")
+	b.holds("all('.graph .needs').length === 2")
+	for _, card := range []int{0, 1, 0} {
+		b.press("w")
+		b.holds("location.hash.endsWith('/flow') && document.activeElement === all('.graph .needs')[%v]", card)
+	}
+}
+
 // Who allows something for the whole conversation in the picture of a flow is at the step that
 // goes on.
 func TestWhoAllowsAllInAFlowIsAtWhatGoesOn(t *testing.T) {
