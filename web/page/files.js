@@ -11,6 +11,7 @@ import { fileIcon } from "./forms.js";
 import { Marked, placeOf, quote } from "./found.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
+import { takeFocus } from "./keys.js";
 import { Rows } from "./rows.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -86,11 +87,15 @@ export function Files({ route }) {
   const give = (agent) => begin(agent, "Here are files for you.", [], "", [...chosen.values()].map(({ session, path }) => ({ session, path }))).catch(() => {});
   const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
+  const pressed = (event, f) => {
+    if (event.key === "Enter") current && key(f) === key(current) ? takeFocus(".lib .glance", ".lib .panel") : open(f);
+    if (event.key === " " && event.target === event.currentTarget) event.preventDefault(), toggle(f); // and the list does not scroll
+  };
   const files = (lists?.files ?? []).filter(fits);
   const documents = (lists?.documents ?? []).filter(fits);
   const row = (documents) => (f, i) => {
     const name = f.heading || nameOf(f.path), where = f.found ? html`<${Marked} text=${quote(f.found)} words=${q.trim()} />` : placeOf(f.path, name);
-    return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => e.key === "Enter" && open(f)}>
+    return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => pressed(e, f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
     <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut"><span class="phone-inline">${[f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}</div></div></div></td>
     <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>

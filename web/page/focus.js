@@ -47,9 +47,10 @@ function watch(from) {
     const at = document.activeElement;
     const isLost = isNowhere(), isGone = !from.isConnected;
     if (headline) {
-      const next = at === headline && nextCard([]);
+      const next = at === headline && (nextCard([]) ?? (at.matches("h1") && document.querySelector(".node.run")));
       if (next) take(next);
-      if (next || at !== headline) end();
+      if (next && next.matches(".node")) headline = next;
+      else if (next || at !== headline) end();
       return;
     }
     if (isLost && card) take(isGone ? heir(after) : card);
@@ -69,11 +70,12 @@ function watch(from) {
 // be done about, or any other, or the step of a flow that goes on.
 const heir = (after) => nextCard(after) ?? document.querySelector(".node.run") ?? place();
 
-// place is what has the focus where nothing else does: the box to write in. A box that has the
+// place is what has the focus where nothing else does: the box to write in, or what can be done
+// about a flow that was stopped. A box that has the
 // focus brings a keyboard along by touch: there it is what is read.
 function place() {
   const box = matchMedia("(pointer: coarse)").matches ? ".flow[role=log]" : ".composer textarea, .ask textarea";
-  return [...document.querySelectorAll(box), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
+  return [...document.querySelectorAll(box), document.querySelector(".graph .trouble .row button"), document.querySelector("h1")].find(isShown) ?? document.getElementById("main");
 }
 
 const isNowhere = () => !document.activeElement || document.activeElement === document.body;
@@ -90,13 +92,15 @@ function take(element) {
 }
 
 // useVisit gives a panel that was opened by a button the focus, and gives it back when
-// the panel is closed. It returns a reference to the panel.
-export function useVisit() {
-  const panel = useRef(null);
+// the panel is closed. What it shows may change: who has chosen that in the panel stays in it. It
+// returns a reference to the panel.
+export function useVisit(shown) {
+  const panel = useRef(null), before = useRef(null);
   useEffect(() => {
-    const before = document.activeElement;
-    if (before?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
-    return () => before?.isConnected && panel.current?.contains(document.activeElement) && before.focus();
-  }, []);
+    const at = document.activeElement, isInside = before.current && isNowhere(); // what was chosen is gone
+    if (isInside || at?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
+    if (!isInside && !panel.current?.contains(at)) before.current = at;
+  }, [shown]);
+  useEffect(() => () => before.current?.isConnected && panel.current?.contains(document.activeElement) && before.current.focus(), []);
   return panel;
 }

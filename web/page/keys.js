@@ -52,16 +52,30 @@ export function goTo(place, selector) {
   go(place);
 }
 
+// panel opens or closes the files of a conversation, or goes into the preview of a file.
+function panel() {
+  const shown = document.querySelector(".panel"), files = document.querySelector('.bar [aria-label^="Files of this"]');
+  const row = document.activeElement.closest(".library tbody tr");
+  files?.click();
+  if (!shown) row?.click();
+  if (files ? !shown : shown || row) takeFocus(".glance", ".panel");
+}
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
-  let after = "", escaped = 0, waited = -1;
+  let after = "", escaped = 0, led = "";
   const letters = {
-    "[": () => acts.side(), "]": () => document.querySelector('.bar [aria-label^="Files of this"]')?.click(), j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
+    "[": () => acts.side(), "]": panel, j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     "?": () => acts.help(), "/": () => (document.querySelector(".composer .tasks") ? document.querySelector(".composer .tasks").click() : document.querySelector(".composer textarea")?.focus()),
     w: () => {
-      const list = waiting();
-      const next = list[(waited = (waited + 1) % list.length)];
-      if (next) goTo(talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : ""), "#main .needs, .composer textarea");
+      const cards = location.hash.startsWith("#/s/") ? [...document.querySelectorAll("#main .needs")].filter((e) => e.checkVisibility()) : [];
+      const list = waiting(), here = list.findIndex((s) => location.hash.split(/[/?]/)[2] === s.id), next = list[(here + 1) % list.length];
+      let at = cards.findIndex((e) => e.contains(document.activeElement));
+      if (at < 0 && led === location.hash && document.activeElement === document.body) at = 0; // the one that it has led to
+      const card = cards[at + 1] ?? (list.length === 1 && here === 0 ? cards[0] : null);
+      if (card) return card.setAttribute("tabindex", "-1"), card.focus();
+      if (!next) return;
+      goTo((led = talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : "")), "#main .needs, .composer textarea");
     },
   };
   const pressed = (event) => {

@@ -17,9 +17,9 @@ import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState 
 
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {
-  const panel = useVisit();
+  const panel = useVisit(path);
   return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
-    : html`<${Document} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
+    : html`<${Document} key=${path} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
 }
 
 function All({ session, saved, changed, close }) {
