@@ -1,6 +1,10 @@
 package server
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -104,9 +108,10 @@ func (s *Server) findSessions(c *call, words string) ([]foundSession, error) {
 }
 
 // hear adds the sessions in which words were found to those that are known, up to mostFound,
-// and notes by its id for each of them the line in which they were said last.
+// and notes by its id for each of them the line in which they were said last, or else were
+// written.
 func (s *Server) hear(c *call, words string, sessions []troupe.SessionInfo, said map[string]string) ([]troupe.SessionInfo, error) {
-	hits := 0
+	hits, written := 0, map[string]string{}
 	for hit, err := range s.ownHits(c, LogQuery{Text: begun(words)}) {
 		if err != nil {
 			return nil, err
@@ -127,9 +132,18 @@ func (s *Server) hear(c *call, words string, sessions []troupe.SessionInfo, said
 			continue
 		}
 		title := strings.TrimSuffix(sessions[at].Title, "…")
-		if line := quoted(hit.Event.Body, words); title == "" || !strings.Contains(line, title) {
-			said[id] = line
+		quotes, texts := said, []string{saidIn(hit.Event.Body)}
+		if quoted(texts[0], words) == "" {
+			quotes, texts = written, writtenIn(hit.Event.Body)
 		}
+		for _, text := range texts {
+			if line := quoted(text, words); quotes[id] == "" && (title == "" || !strings.Contains(line, title)) {
+				quotes[id] = line
+			}
+		}
+	}
+	for id, line := range written {
+		said[id] = cmp.Or(said[id], line)
 	}
 	return sessions, nil
 }
@@ -142,18 +156,50 @@ func begun(words string) string {
 	return words + "*"
 }
 
-// quoted is the line in which somebody, or an agent, said the words: all of them as they
-// stand, or else one. What tools were sent and returned is nothing that was said.
-func quoted(body troupe.Body, words string) string {
-	text := ""
+// saidIn is what somebody, or an agent, said.
+func saidIn(body troupe.Body) string {
 	switch b := body.(type) {
 	case *troupe.UserSaid:
-		text = b.Text
+		return b.Text
 	case *troupe.ModelReplied:
-		text = b.Message.Text
+		return b.Message.Text
 	case *troupe.InputRequested:
-		text = b.Question
+		if !b.Approval { // else it is all that the tool is called with
+			return b.Question
+		}
 	}
+	return ""
+}
+
+// writtenIn is the texts that a tool is called with, such as what is to be saved, and what it
+// returned. Files are in it by their names alone.
+func writtenIn(body troupe.Body) []string {
+	var sent troupe.Arguments
+	switch b := body.(type) {
+	case *troupe.InputRequested:
+		sent = b.Arguments
+	case *troupe.ToolCalled:
+		sent = b.Arguments
+	case *troupe.ToolReturned:
+		return []string{b.Content}
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(sent), &fields) != nil {
+		return nil
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if text, ok := fields[name].(string); ok && strings.HasSuffix(name, "path") {
+			texts = append(texts, path.Base(text))
+		} else if ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// quoted is the line of a text in which the words stand: all of them as they stand, or else one.
+func quoted(text, words string) string {
 	for _, one := range append([]string{words}, strings.FieldsFunc(words, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })...) {
 		if line := excerpt(text, one); line != "" {
 			return line

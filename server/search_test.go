@@ -2,8 +2,11 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // What was found inside a conversation is quoted: the line in which it was said, unless that
@@ -22,6 +25,37 @@ func TestWhatWasFoundInAConversationIsQuoted(t *testing.T) {
 		if len(found.Sessions) != 1 || found.Sessions[0].ID != session || found.Sessions[0].Found != want {
 			t.Errorf("%s: %+v, want %q", words, found.Sessions, want)
 		}
+	}
+}
+
+// A conversation that is found by what an agent wrote into a file, and did not say, is quoted, too.
+func TestWhatWasWrittenInAConversationIsQuoted(t *testing.T) {
+	var w *world
+	model := scriptedFunc(func(req *troupe.Request) troupe.Chunk {
+		if req.Messages[len(req.Messages)-1].Role != troupe.RoleUser {
+			return troupe.Chunk{Text: "Done."}
+		}
+		return troupe.Chunk{Call: &troupe.ToolCall{ID: "c", Name: "save", Arguments: `{"content":"# Plan\nThe lockers come in May."}`}}
+	})
+	w = open(t, clerk(t, model, saving(func() *world { return w })))
+	session := w.session()
+	w.talk(session, "Write it down")
+	var found searchResult
+	w.want(http.StatusOK, &found, "GET", "/api/search?q=lockers", nil)
+	if len(found.Sessions) != 1 || found.Sessions[0].ID != session || found.Sessions[0].Found != "The lockers come in May." {
+		t.Errorf("%+v", found.Sessions)
+	}
+}
+
+// What waits to be allowed is quoted from what would be saved, and not from the question, which
+// is for machines, too. Files are told by their names.
+func TestWhatWaitsToBeAllowedIsQuoted(t *testing.T) {
+	body := &troupe.InputRequested{Question: `Call save with {"content":"x"}?`, Approval: true, Tool: "save", Arguments: `{"n":1,"file_path":"{session-folder}/a/b.md","content":"One.\nThe lockers."}`}
+	if said := saidIn(body); said != "" {
+		t.Errorf("said: %q", said)
+	}
+	if got, want := writtenIn(body), []string{"One.\nThe lockers.", "b.md"}; !slices.Equal(got, want) {
+		t.Errorf("written: %q, want %q", got, want)
 	}
 }
 

@@ -25,7 +25,7 @@ export function rowsOf(session) {
   const entries = [
     ...runs.map((run) => ({ kind: "run", run, depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
     ...session.spans.map((span) => ({ kind: span.kind, span, depth: (session.runs.get(span.run)?.depth ?? 0) + (span.kind === "tool" ? 2 : 1), start: span.start, end: span.end, order: span.kind === "model" ? span.seq - 0.5 : span.seq })),
-    ...session.items.filter((i) => i.type === "question" && !i.unasked).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), from: waitedFrom(session, item), order: item.seq })),
+    ...session.items.filter((i) => i.type === "question" && (!i.unasked || coverOf(session, i))).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), from: waitedFrom(session, item), order: item.seq })),
     ...session.breaks.filter(([, , seq]) => seq).map(([start, end, seq]) => ({ kind: "break", around: runs.findLast((run) => run.pauses.some(([from, to]) => from === start && to === end)), depth: 0, start, end, order: seq - 0.5 })),
     ...session.warnings.filter((w) => w.code === "failed").map((w) => ({ kind: "warning", warning: w, depth: 1, start: w.time, end: w.time, order: w.seq })),
   ];
@@ -58,7 +58,11 @@ export function rowsOf(session) {
 // isOpen says of a question that it waits: nobody has answered it, and the run has not ended.
 const isOpen = (session, item) => item.open && ["running", "waiting"].includes(session.status);
 
-const answeredAt = (session, item) => (isOpen(session, item) ? "" : item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? ""));
+// coverOf is the question whose answer is for another that waited, too: it was allowed in the whole
+// conversation. What is asked after that waits for nobody.
+const coverOf = (session, item) => session.items.find((o) => o.type === "question" && !o.unasked && o.tool === item.tool && o.decision?.scope === "session" && Date.parse(o.answeredAt) > Date.parse(item.time));
+
+const answeredAt = (session, item) => (isOpen(session, item) ? "" : (item.unasked && coverOf(session, item)?.answeredAt) || item.answeredAt || (session.items.find((other) => other.seq > item.seq && other.run !== undefined && other.type !== "question")?.time ?? ""));
 
 // waitedFrom is since when a question is waited for, "" where it is not: for as long as others are
 // at work it cannot be answered, and nobody waits.

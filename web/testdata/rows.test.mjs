@@ -95,6 +95,14 @@ test("a wait that is still open has its place at the end", () => {
   assert.ok(width > 900 && width <= 2000, String(width)); // Events are from 2001; the run ended a second after it asked
 });
 
+test("a question that another answer settles has waited, one that comes after it has not", () => {
+  const item = (seq, asked, answered, more) => ({ type: "question", seq, run: "r", depth: 0, tool: "mail", time: at(asked), answeredAt: at(answered), ...more });
+  const items = [item(2, 0, 5000, { decision: { scope: "session" } }), item(3, 100, 6000, { unasked: true }), item(9, 7000, 7001, { unasked: true })];
+  const top = { id: "r", seq: 1, parent: "", depth: 0, started: at(0), ended: "", pauses: [[at(200), at(5000)]] };
+  const rows = rowsOf({ items, warnings: [], breaks: [], spans: [], status: "completed", runs: new Map([["r", top]]) }).filter((row) => row.kind === "ask");
+  assert.deepEqual(rows.map((row) => [row.item.seq, row.from, row.end]), [[2, at(200), at(5000)], [3, at(200), at(5000)]]);
+});
+
 test("a gate is told once, before what it asks", () => {
   const e = new Events(), s = new Session();
   const take = (event) => s.take(event.kind === "input_requested" ? { ...event, body: { ...event.body, ask: { id: 1, kind: "gate" } } } : event);
