@@ -162,10 +162,14 @@ func TestACommandLeavesNothingThatIsRunOrReadOutsideOfItsSandbox(t *testing.T) {
 		}
 	}
 	p := start(t, dir, nil, nil, "chat", "pm", "-m", "PRD")
-	if code := p.code(); code != 0 || len(model.results) != 1 {
-		t.Fatalf("exit code %d, %q\n%s", code, model.results, &p.err)
+	code := p.code()
+	model.mu.Lock()
+	results := model.results // doctor asks the model, too
+	model.mu.Unlock()
+	if code != 0 || len(results) != 1 {
+		t.Fatalf("exit code %d, %q\n%s", code, results, &p.err)
 	}
-	said := model.results[0] // doctor asks the model, too
+	said := results[0]
 	if doctor := start(t, dir, nil, nil, "doctor"); doctor.code() >= 0 && !strings.Contains(doctor.out.String(), "sandbox: full") {
 		t.Skip("there are no namespaces here")
 	}
