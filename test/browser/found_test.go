@@ -3,6 +3,7 @@ package browser
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -23,38 +24,94 @@ func TestWhatWasFoundIsQuoted(t *testing.T) {
 	b.write(".finder input", "locker")
 	b.sees(".finder [aria-label=Conversations] .opt", "One bank or three?\n“On Sundays one bank of lockers is not enough.”")
 	b.sees(".finder [aria-label=Conversations] small b", "locker")
-	b.sees(".finder [aria-label=Files] .opt", "The plan\n“The lockers come in May.”")
+	b.sees(".finder [aria-label=Files] .opt", "The plan\nplanning / plan.md\n“The lockers come in May.”")
 	b.sees(".finder [aria-label=Files] small b", "locker")
 	b.write(".finder input", "bank sundays")
 	b.sees(".finder small", "“On Sundays one bank of lockers is not enough.”")
 	b.holds("all('.finder small b').map((e) => e.innerText).join() === 'Sundays,bank'")
 	b.press(kb.Escape)
 	b.at("#/files?q=lockers")
-	b.sees(".library tr", "“The lockers come in May.”")
+	b.sees(".library tr", "plan.md · “The lockers come in May.”")
 	b.sees(".library tr b", "lockers")
 }
 
-// A row of files says each thing once: a file that is shown by its own name has only its folder
-// below, and the rows are still of one height.
+// A row of files says each thing once: a file that is shown by its whole name has only its folder
+// below, one without its ending the name with it, which tells it from others, and the rows are still of one height.
 func TestARowOfFilesSaysANameOnce(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	h := office(t, m, "")
 	h.begins(t, "ada", "Write three")
-	for path, text := range map[string]string{"figures.csv": "a,b\n1,2\n", "notes.md": "No heading.\n", "brief.md": "# Lockers\n", "sub/hours.csv": "a,b\n", "{planning_artifacts}/prices.csv": "a,b\n"} {
+	for path, text := range map[string]string{"figures.csv": "a,b\n1,2\n", "notes.md": "No heading.\n", "notes.txt": "No heading.\n", "brief.md": "# Lockers\n", "sub/hours.csv": "a,b\n", "{planning_artifacts}/prices.csv": "a,b\n"} {
 		m.calls(t, "save_output", map[string]any{"file_path": path, "content": text})
 	}
 	m.answers(t, "All are written.")
 	b := open(t, h.link)
 	b.at("#/files")
-	for name, row := range map[string]string{"figures.csv": "figures.csv", "Notes": "Notes", "Lockers": "Lockers\nbrief.md", "hours.csv": "hours.csv\nsub", "prices.csv": "prices.csv\nplanning"} {
+	b.holds("all('.library tr td:nth-child(2)').map((e) => e.innerText.trim()).filter((text) => text.startsWith('Notes')).sort().join() === 'Notes\\nnotes.md,Notes\\nnotes.txt'")
+	for name, row := range map[string]string{"figures.csv": "figures.csv", "Lockers": "Lockers\nbrief.md", "hours.csv": "hours.csv\nsub", "prices.csv": "prices.csv\nplanning"} {
 		b.sees(".library tr .strong", name)
 		b.holds("find('.library tr td:nth-child(2)', %s).innerText.trim() === %s", name, row)
 	}
 	b.holds("new Set(all('.library tr[tabindex]').map((e) => e.getBoundingClientRect().height)).size === 1")
+	b.do(chromedp.EmulateViewport(390, 800)) // where the column with the conversation has no place
+	b.holds("all('.library table:last-of-type tr[tabindex] td:nth-child(2)').every((e) => e.innerText.includes('\\nWrite three, '))")
+	b.holds("new Set(all('.library table:last-of-type tr[tabindex]').map((e) => e.getBoundingClientRect().height)).size === 1")
+	b.do(chromedp.EmulateViewport(1280, 800))
 	b.click(".library tr .strong", "figures.csv")
 	b.sees(".glance h2", "figures.csv")
 	b.holds("find('.glance p.small').innerText.startsWith('8 B')")
+}
+
+// Files of one name are told apart by their conversations: where they are found, and where they
+// are compared.
+func TestFilesOfOneNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	written := map[string]string{"The first": "The lockers of May.", "The second": "The lockers of June."}
+	for title, line := range written {
+		h.begins(t, "ada", title)
+		saves(t, m, "b.md", line+"\n", "It is written.")
+	}
+	b := open(t, h.link)
+	b.at("#/files")
+	b.holds("all('.library [aria-label=\"Choose b.md\"]').length === 2")
+	value[any](b, "void all('.library [aria-label=\"Choose b.md\"]').forEach((e) => e.click())")
+	b.click(".chosen button", "Compare")
+	b.holds("['b.md from “The first” and b.md from “The second”', 'b.md from “The second” and b.md from “The first”'].includes(find('.compare h3').innerText)")
+	b.press("k", kb.ModifierCtrl)
+	b.write(".finder input", "lockers")
+	for title, line := range written {
+		b.sees(".finder [aria-label=Files] .opt", "B\nb.md · "+title+"\n“"+line+"”")
+		b.sees(".finder [aria-label=Conversations] .opt", title+"\n“"+line+"”")
+	}
+}
+
+// A file has the mark of what waits if somebody asks about it, and has their name: not because
+// something else is asked in its conversation.
+func TestAFileIsMarkedWhereItIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"You are the writer", []reply{savesOnce("writer"), {text: "Saved."}, savesOnce("other"), {text: "Saved."}, savesOnce("writer")}})
+	h, b := m.servesTwo(t)
+	session := h.runs(t, "writer", "Write")
+	b.looksAt(session, "")
+	b.click(approval+" button", "Allow once")
+	b.sees(answers, "Saved.")
+	b.say("Another one")
+	b.sees(approval, "other.md")
+	b.at("#/files")
+	b.sees(".library tr", "writer.md")
+	b.lacks(".library .chip.spot", "")
+	b.looksAt(session, "")
+	b.click(approval+" button", "Allow once")
+	b.lacks(approval, "")
+	b.say("The first again")
+	b.sees(approval, "writer.md")
+	b.at("#/files")
+	b.sees(".library tr:has(.spot)", "writer.md")
+	b.holds("all('.library .chip.spot').map((e) => e.innerText).join() === 'writer asks'")
 }
 
 // A row of files that goes, or is scrolled away, leaves the focus to the one in its place, the last

@@ -129,7 +129,8 @@ func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
 	m := newModel(t)
 	m.directed(t, savesOften("writer", 1), savesOften("poet", 1))
 	h, b := m.servesTwo(t)
-	b.looksAt(h.runs(t, "both", "Both of you"), "")
+	session := h.runs(t, "both", "Both of you")
+	b.looksAt(session, "")
 	b.holds("all('.needs').length === 2")
 	value[any](b, `void ((ask) => {
 		globalThis.fetch = (path, options) => (String(path).endsWith("/answers") ? new Promise((resolve) => (globalThis.arrives = resolve)) : ask(path, options));
@@ -152,6 +153,8 @@ func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
 	says()
 	b.do(chromedp.Reload())
 	says()
+	b.looksAt(session, "run") // both have waited
+	b.holds("all('.lane[data-kind=ask]').length === 2")
 }
 
 // The second click of a double click does not answer the card that comes to where the first one

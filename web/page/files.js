@@ -7,7 +7,7 @@ import { Document } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
 import { nameOf, size, when } from "./format.js";
-import { fileIcon } from "./forms.js";
+import { fileIcon, plainPath } from "./forms.js";
 import { Marked, placeOf, quote } from "./found.js";
 import { go, replace, address } from "./route.js";
 import { compared, counted, Lines } from "./changes.js";
@@ -20,11 +20,24 @@ const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data",
 // mostAdded is how large a file may be that is added.
 const mostAdded = 4 << 20;
 
-// asks is who waits for an answer in the conversation that a document comes from.
-const asks = (f) => {
-  const talk = app.sessions.get(f.in ?? f.session);
-  return talk?.status === "waiting" ? agentOf(talk.agent).name : "";
-};
+// isAbout says that a conversation asks about a file.
+function isAbout({ id, question }, f) {
+  const target = question?.arguments?.file_path ?? question?.arguments?.path;
+  if (typeof target !== "string") return false;
+  const path = plainPath(target), [, folder = "session-folder"] = target.match(/^\{\{?([\w-]+)/) ?? [];
+  if (folder === "session-folder") return f.session === id && f.path === path;
+  // Where the folders of a project are, its documents tell.
+  return !f.session && (f.path === path || (f.in === id && f.path.endsWith("/" + path)));
+}
+
+// asks is who waits for an answer about a file.
+function asks(f) {
+  const talk = [...app.sessions.values()].find((s) => isAbout(s, f));
+  return talk ? agentOf(talk.question.agent || talk.agent).name : "";
+}
+
+// bothOf are the names of two files: where they have the same one, with the conversations that they are from.
+const bothOf = (...two) => two.map((f, i) => (f.path !== two[1 - i].path ? f.path : `${f.path} from ${f.session ? `“${f.title || agentOf(f.by).name}”` : "the project’s documents"}`)).join(" and ");
 
 export function Files({ route }) {
   const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query; // the one that is shown: of a session, or a document
@@ -94,11 +107,13 @@ export function Files({ route }) {
   const files = (lists?.files ?? []).filter(fits);
   const documents = (lists?.documents ?? []).filter(fits);
   const row = (documents) => (f, i) => {
-    const name = f.heading || nameOf(f.path), where = f.found ? html`<${Marked} text=${quote(f.found)} words=${q.trim()} />` : placeOf(f.path, name);
+    const name = f.heading || nameOf(f.path), where = placeOf(f.path, name), from = f.title || agentOf(f.by).name, asker = asks(f);
+    const who = f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name;
+    const below = f.found ? html`${where && where + " · "}<${Marked} text=${quote(f.found)} words=${q.trim()} />` : html`<span class="phone-inline">${[documents ? who : from, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}`;
     return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => pressed(e, f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
-    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${asks(f) && html`<span class="chip spot t">${asks(f)} asks</span>`}</div><div class="tiny faint cut"><span class="phone-inline">${[f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}</div></div></div></td>
-    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${f.title || agentOf(f.by).name}</span></span>`}</td>
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${asker && html`<span class="chip spot t">${asker} asks</span>`}</div><div class="tiny faint cut">${below}</div></div></div></td>
+    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${from}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   };
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
@@ -110,7 +125,7 @@ export function Files({ route }) {
         ${chosen.size === 2 && html`<button type="button" class="ghost sm" onClick=${two}>${icon("git-compare-arrows")}Compare</button>`}
         <label class="btn ghost sm pick">${icon("message-square")}<span>Give to an agent</span><select aria-label="Give to an agent" value="" onChange=${(e) => e.target.value && give(e.target.value)}><option value="">Give to…</option>${entryPoints().filter((a) => !a.broken).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}</option>`)}</select></label>
         <button type="button" class="primary sm" onClick=${zip}>${icon("archive")}Download as zip</button><button type="button" class="tool sm" title="Choose none" aria-label="Choose none" onClick=${() => setChosen(new Map())}>${icon("x")}</button></div>`}
-      ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${compare.a.path} and ${compare.b.path}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
+      ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${bothOf(compare.a, compare.b)}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
       ${lists === null ? html`<${Bones} />` : html`
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
           ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}

@@ -13,11 +13,11 @@ import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows"], ["Deliveries", "package-check", "#/deliveries"], ["Activity", "activity", "#/activity"], ["Models and keys", "cpu", "#/settings/models"], ["Limits", "gauge", "#/settings/limits"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp"], ["Skills", "book-open", "#/settings/skills"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
 const forOperators = /^#\/settings\/(?!look|about)/;
 
-// about is what a file is called, and what else tells it from others: what was found in
-// it, where it is, or in which conversation.
+// about is what a file is called, and what else tells it from others: where it is, in which
+// conversation, and what was found in it.
 function about({ heading, path, found = "", session }) {
   const label = heading || nameOf(path), talk = app.sessions.get(session);
-  return { label, detail: quote(found) || placeOf(path, label) || (talk && titleOf(talk)) };
+  return { label, detail: [placeOf(path, label), talk && titleOf(talk)].filter(Boolean).join(" · "), quoted: quote(found) };
 }
 
 export function Find({ close }) {
@@ -36,7 +36,7 @@ export function Find({ close }) {
   }, [words]);
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
-    ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), detail: quote(s.found), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
+    ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), quoted: quote(s.found), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
     ["Files", found.files.filter((f) => !leaving.has(f.session)).map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), ...about(f), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
@@ -63,6 +63,6 @@ export function Find({ close }) {
     <label class="field">${icon("search")}<input autofocus aria-label="Find anything" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${flat.length ? "found-" + chosen : undefined} value=${words} onInput=${(e) => setWords(e.target.value)} onKeyDown=${keys} placeholder="Conversations, files, tasks" /><kbd>Esc</kbd></label>
     <div id="found" role="listbox" aria-label="Found">${groups.map(([name, list]) => list.length > 0 && html`<div role="group" aria-label=${name} key=${name}><div class="over" aria-hidden="true">${name}</div>${list.map((one) => {
       const i = flat.indexOf(one);
-      return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class="grow"><${Marked} text=${one.label} words=${words.trim()} />${one.detail && html`<small><${Marked} text=${one.detail} words=${words.trim()} /></small>`}</div>${i === chosen ? html`<kbd>↵</kbd>` : one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
+      return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class="grow"><${Marked} text=${one.label} words=${words.trim()} />${[one.detail, one.quoted].map((text, n) => text && html`<small key=${n}><${Marked} text=${text} words=${words.trim()} /></small>`)}</div>${i === chosen ? html`<kbd>↵</kbd>` : one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
     })}</div>`)}${flat.length === 0 && html`<p class="dim small pad" role="option" aria-selected="false">Nothing was found.</p>`}</div></dialog>`;
 }

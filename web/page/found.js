@@ -1,6 +1,5 @@
 // What a file is found by: the words that were looked for, and where it is.
 
-import { nameOf } from "./format.js";
 import { pathWords } from "./forms.js";
 import { html } from "./view.js";
 
@@ -18,8 +17,8 @@ export function Marked({ text = "", words }) {
 export const quote = (line) => line && `“${line.replace(/^(…?)[#>*\s-]+/, "$1").replace(/\*\*|`/g, "")}”`;
 
 // placeOf is where a file is that is shown by a name: its folder alone where the rest would say
-// the name again.
+// the name again. A name without its ending is another one: "Gamma" may be gamma.md or gamma.txt.
 export function placeOf(path, name) {
   const words = pathWords(path), [base, folder = ""] = words.split(" / ").reverse();
-  return name === base || (!folder && name.toLowerCase() === nameOf(base).toLowerCase()) ? folder : words;
+  return name === base ? folder : words;
 }
