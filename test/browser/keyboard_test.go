@@ -79,3 +79,31 @@ func TestAllCanBeDoneWithTheKeyboard(t *testing.T) {
 	b.press("j", kb.ModifierCtrl)
 	b.sees("h1", "Who would you like to work with?")
 }
+
+// w goes from card to card of a conversation, where that is seen, and then to the next one.
+func TestWGoesFromCardToCard(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"You are the writer", []reply{savesOnce("writer"), savesOnce("writer")}}, script{"You are the poet", []reply{savesOnce("poet"), savesOnce("poet")}})
+	h, b := m.servesTwo(t)
+	older := h.runs(t, "both", "The older one")
+	b.looksAt(older, "")
+	b.holds("all('.needs').length === 2")
+	newer := h.runs(t, "both", "The newer one")
+	b.holds("document.title.startsWith('(2) ')")
+	at := func(session, view string, card int) {
+		t.Helper()
+		b.press("w")
+		b.holds("location.hash.replace(/[/]$/, '') === %s && all('#main .needs').length === 2 && document.activeElement === all('#main .needs')[%v]", "#/s/"+session+view, card)
+	}
+	for _, view := range []string{"", "/flow"} {
+		b.looksAt(newer, view[min(1, len(view)):])
+		b.holds("all('#main .needs').length === 2")
+		value[any](b, "void document.activeElement.blur()")
+		at(newer, view, 0)
+		at(newer, view, 1)
+		at(older, "", 0)
+		at(older, "", 1)
+		at(newer, "", 0)
+	}
+}
