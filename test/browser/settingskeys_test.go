@@ -28,6 +28,7 @@ func TestSettingsByKeysAlone(t *testing.T) {
 	ann.press(kb.Escape)
 	ann.hasFocus("#add-server")
 	ann.press(kb.Enter)
+	ann.hasFocus("#server-name")
 	ann.enter(".set form button", "Cancel")
 	ann.hasFocus("#add-server")
 	ann.at("#/settings/about")
