@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,50 +20,49 @@ const (
 // answerElsewhere has the process that has a session take an answer to what its run has asked.
 // The answer is on record when it returns. It fails with errLeaving where the session is that
 // process's no longer, and with its owner where the answer cannot be taken now.
-func (e *Engine) answerElsewhere(ctx context.Context, session string, input *Input, owner *Owner) (*Handle, error) {
-	log, from := &growingLog{}, &feed{session: session, store: e.store}
+func (e *Engine) answerElsewhere(ctx context.Context, session string, input *Input, owner *Owner) (taken *Handle, err error) {
 	busy := fmt.Errorf("session %s: %w", session, owner)
 	request := SessionRequest{Question: input.Question, Said: input.said()}
+	log, from := &growingLog{}, &feed{session: session, store: e.store}
 	var answer *Event // as it will be on record
-	var has Owner
-	again := 0
-	for until := time.Now().Add(passedTime); time.Now().Before(until); again-- {
+	look := func() (err error) {
 		if err := log.readOn(ctx, from); err != nil {
-			return nil, err
+			return err
 		}
 		if input.User != "" && input.User != log.owner {
-			return nil, fmt.Errorf("session %s: %w", session, ErrNotFound)
+			return fmt.Errorf("session %s: %w", session, ErrNotFound)
 		}
 		if seq := log.find(answer); seq != 0 {
-			return &Handle{engine: e, first: seq - 1, Session: session, Run: log.start.Run}, nil
+			taken = &Handle{engine: e, first: seq - 1, Session: session, Run: log.start.Run}
+			return nil
 		}
 		asked, err := log.askedElsewhere(input.Question)
-		if err != nil {
-			return nil, err
-		}
-		passed := SessionRequest{}
-		if asked != nil && again <= 0 {
-			answer = answerTo(asked, request.Said)
-			if data, err := json.Marshal(request); answer == nil || err != nil || len(data) > maxPassedOn {
-				return nil, busy
+		if asked != nil {
+			if answer = answerTo(asked, request.Said); answer == nil {
+				return busy // it is a message like any other
 			}
-			passed, again = request, askAgain
 		}
-		info, _, err := e.store.Ask(ctx, session, passed)
-		switch {
-		case err != nil:
-			return nil, err
-		case has == (Owner{}):
-			has = info.Owner
-		}
-		if info.Owner != has || has == (Owner{}) {
-			return nil, errLeaving
-		}
-		if err := pause(ctx, askPause); err != nil {
-			return nil, err
-		}
+		return err
 	}
-	return nil, busy
+	if err := look(); err != nil { // before anything is passed on
+		return nil, err
+	}
+	if data, err := json.Marshal(request); err != nil || len(data) > maxPassedOn {
+		return nil, busy
+	}
+	limited, cancel := context.WithTimeout(ctx, passedTime)
+	defer cancel()
+	failed := e.askOwner(limited, session, request, func(SessionInfo) bool {
+		err = look()
+		return err != nil || taken != nil
+	})
+	switch err = cmp.Or(err, failed); {
+	case err == nil && taken == nil:
+		return nil, errLeaving
+	case limited.Err() != nil && ctx.Err() == nil && taken == nil:
+		return nil, busy
+	}
+	return taken, err
 }
 
 // askedElsewhere returns the event that asks what has this id, nil if an answer to that cannot

@@ -46,6 +46,56 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 	})
 }
 
+// A provider that wants fewer requests and does not say for how long counts them by the minute.
+// Where the next attempt goes to another model, there is nothing to wait for.
+func TestARateLimitWithoutAHintIsGivenTime(t *testing.T) {
+	cases := map[string]struct {
+		err         troupe.ModelError
+		least, most time.Duration
+	}{
+		"no hint":       {troupe.ModelError{}, 21 * time.Second, 42 * time.Second},
+		"a hint":        {troupe.ModelError{RetryAfter: 3 * time.Second}, 9 * time.Second, 9 * time.Second},
+		"another model": {troupe.ModelError{Elsewhere: true}, 1750 * time.Millisecond, 3500 * time.Millisecond},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.err.Status, c.err.Reason, c.err.Temporary = 429, "rate", true
+				model := inTurn(t, turn{err: &c.err}, turn{err: &c.err}, turn{err: &c.err}, turn{text: "whole"})
+				began := time.Now()
+				events, end := mustAnswer(t, newEngine(t, troupe.Config{}), newAgent(t, model), "go")
+				if took := time.Since(began); end.Output.Summary != "whole" || took < c.least || took > c.most {
+					t.Errorf("it took %s, and ended with %+v", took, end)
+				}
+				before := time.Duration(0)
+				for _, failed := range bodies[*troupe.ModelFailed](events) {
+					wait := failed.RetryIn.Duration()
+					if wait < before {
+						t.Errorf("it waits %s after %s", wait, before)
+					}
+					before = wait
+				}
+			})
+		})
+	}
+}
+
+func TestARateLimitIsWaitedForOnlyUntilTheRunIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agent := newAgent(t, modelFunc(func(*troupe.Request) turn {
+			return turn{err: &troupe.ModelError{Status: 429, Reason: "rate", Temporary: true}}
+		}))
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		defer stop()
+		began := time.Now()
+		for range newEngine(t, troupe.Config{}).Run(ctx, agent, troupe.Input{Text: "go"}) {
+		}
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it went on for %s", took)
+		}
+	})
+}
+
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	cases := map[string]struct {
 		err   error

@@ -261,13 +261,17 @@ func (c *conversation) call(ctx context.Context, calls []ToolCall) (string, erro
 			return "", nil
 		}
 	}
-	repeats, question, over := 0, -1, -1
+	repeats, asker, over := 0, -1, -1
+	var asked []string
 	for i := range runs {
 		outcome := runs[i].outcome
 		c.history.addResult(outcome)
 		repeats = max(repeats, c.habits.note(&calls[i], outcome))
-		if outcome.Asks != "" && question < 0 {
-			question = i
+		if outcome.Asks != "" {
+			asked = append(asked, outcome.Asks)
+			if asker < 0 {
+				asker = i
+			}
 		}
 		if outcome.Decision != nil && over < 0 {
 			over = i
@@ -280,8 +284,8 @@ func (c *conversation) call(ctx context.Context, calls []ToolCall) (string, erro
 		c.decide(runs[over].outcome)
 		return "", nil
 	}
-	if question >= 0 {
-		return c.askUser(ctx, &calls[question], runs[question].outcome.Asks)
+	if asker >= 0 { // with all that was asked: the next message is the answer to each of them
+		return c.askUser(ctx, &calls[asker], strings.Join(asked, "\n\n"))
 	}
 	if repeats >= repeatsStopped {
 		return stopRepeats, nil

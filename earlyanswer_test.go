@@ -48,6 +48,19 @@ func twoThatAsk(t testing.TB, w *world, reached chan<- struct{}, goOn <-chan str
 	}
 }
 
+// answersSeven begins one of the arrangements, and answers the question about 7: that run, and what
+// both questions are called.
+func answersSeven(t *testing.T, engine *troupe.Engine, step troupe.Step) (first *troupe.Handle, seven, eight string) {
+	t.Helper()
+	events, _ := mustAnswer(t, engine, step, "go")
+	seven, eight = questionAbout(events, 7), questionAbout(events, 8)
+	first, err := engine.Start(t.Context(), step, troupe.Input{Session: events[0].Session, Question: seven, Text: "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first, seven, eight
+}
+
 // While a step whose question is answered is at work, the question of another can be answered:
 // that is on record at once, and is done when the run comes to it, once.
 func TestAQuestionIsAnsweredWhileOthersAreAtWork(t *testing.T) {
@@ -56,12 +69,8 @@ func TestAQuestionIsAnsweredWhileOthersAreAtWork(t *testing.T) {
 			w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
 			step, store := twoThatAsk(t, w, reached, goOn)[name], troupe.NewMemoryStore()
 			engine := newEngine(t, troupe.Config{Store: store})
-			events, _ := mustAnswer(t, engine, step, "go")
-			session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
-			first, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			first, seven, eight := answersSeven(t, engine, step)
+			session := first.Session
 			<-reached
 			second, err := engine.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", IdempotencyKey: "k"})
 			if err != nil {
@@ -117,12 +126,8 @@ func TestAQuestionIsAnsweredFromElsewhere(t *testing.T) {
 			w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
 			step, store := twoThatAsk(t, w, reached, goOn)[name], troupe.NewMemoryStore()
 			owner, other := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
-			events, _ := mustAnswer(t, owner, step, "go")
-			session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
-			first, err := owner.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			first, seven, eight := answersSeven(t, owner, step)
+			session := first.Session
 			<-reached
 			if _, err := other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: "yes", User: "mallory"}); !errors.Is(err, troupe.ErrNotFound) {
 				t.Errorf("somebody else's answer: %v", err)
@@ -163,14 +168,10 @@ func TestAQuestionIsDecidedFromElsewhere(t *testing.T) {
 	w, reached, goOn := &world{done: map[string]int{}}, make(chan struct{}), make(chan struct{})
 	step, store := twoThatAsk(t, w, reached, goOn)["steps"], troupe.NewMemoryStore()
 	owner, other := newEngine(t, troupe.Config{Store: store}), newEngine(t, troupe.Config{Store: store})
-	events, _ := mustAnswer(t, owner, step, "go")
-	session, seven, eight := events[0].Session, questionAbout(events, 7), questionAbout(events, 8)
-	first, err := owner.Start(t.Context(), step, troupe.Input{Session: session, Question: seven, Text: "yes"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, _, eight := answersSeven(t, owner, step)
+	session := first.Session
 	<-reached
-	_, err = other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: strings.Repeat("yes ", 2000)})
+	_, err := other.Start(t.Context(), step, troupe.Input{Session: session, Question: eight, Text: strings.Repeat("yes ", 2000)})
 	if _, named := errors.AsType[*troupe.Owner](err); !named {
 		t.Errorf("an answer that is too long: %v", err)
 	}

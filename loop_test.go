@@ -431,6 +431,32 @@ func TestAToolMayAskTheUser(t *testing.T) {
 	}
 }
 
+// Several questions of one turn are asked together: the next message is the answer to each.
+func TestEveryQuestionOfATurnIsAsked(t *testing.T) {
+	tool := troupe.NewTool("ask_user", "Asks.", func(_ context.Context, in struct {
+		Question string `json:"question"`
+	}) (string, error) {
+		return "", &troupe.InputNeeded{Question: in.Question}
+	})
+	model := modelFunc(func(req *troupe.Request) turn {
+		checkPairing(t, req.Messages)
+		if last := req.Messages[len(req.Messages)-1]; last.Text == "Two in Oslo" {
+			return turn{text: "So be it."}
+		}
+		return turn{calls: []troupe.ToolCall{call("1", "ask_user", `{"question":"Which city?"}`), call("2", "ask_user", `{"question":"How many?"}`)}}
+	})
+	engine, agent := newEngine(t, troupe.Config{}), newAgent(t, model, tool)
+	events, end := mustAnswer(t, engine, agent, "lockers")
+	asked := bodies[*troupe.InputRequested](events)
+	if end.Stop != "input_requested" || len(asked) != 1 || asked[0].Question != "Which city?\n\nHow many?" {
+		t.Fatalf("got %s", render(events))
+	}
+	_, end, err := play(t, engine, agent, troupe.Input{Session: events[0].Session, Text: "Two in Oslo"})
+	if err != nil || end.Output.Summary != "So be it." {
+		t.Errorf("got %+v, %v", end, err)
+	}
+}
+
 func TestDuplicateAndMissingCallIDsAreMadeDistinct(t *testing.T) {
 	model := modelFunc(func(req *troupe.Request) turn {
 		checkPairing(t, req.Messages)

@@ -347,6 +347,9 @@ func tidyName(name string) string {
 const (
 	firstRetryWait = 500 * time.Millisecond
 	maxRetryWait   = 30 * time.Second
+	// firstRateWait is the first wait where a provider wants fewer requests and does not
+	// say for how long: rates are counted by the minute, in most places.
+	firstRateWait = 6 * time.Second
 	// longestRetryAfter is how long a provider may ask us to wait.
 	longestRetryAfter = 2 * time.Minute
 )
@@ -364,7 +367,11 @@ func (r *Run) retry(ctx context.Context, err error, attempt int) (time.Duration,
 	if failure.RetryAfter > longestRetryAfter {
 		return 0, false
 	}
-	wait := min(firstRetryWait<<min(attempt-1, 10), maxRetryWait)
+	first := firstRetryWait
+	if failure.Reason == "rate" && failure.RetryAfter == 0 && !failure.Elsewhere {
+		first = firstRateWait
+	}
+	wait := min(first<<min(attempt-1, 10), maxRetryWait)
 	wait = wait/2 + rand.N(wait/2+1)
 	return max(wait, failure.RetryAfter), true
 }

@@ -13,7 +13,7 @@ import (
 type Choice struct{ Label, Description string }
 
 // listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
-var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
+var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
 
 // ticked is a line of a list of things to do.
 var ticked = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
@@ -24,18 +24,28 @@ const (
 )
 
 // Choices finds the answers that a question lists itself, each on a line of its own.
-// Lines that do not follow each other are no list of choices, and neither are things to do.
+// Lines that do not follow each other are no list of choices, and neither are things to do. Of
+// two lists nobody can choose one: it is two questions.
 func Choices(text string) []Choice {
 	var found []Choice
+	first, isApart := "", false // the mark of the first one, and whether something else came since
 	for line := range strings.Lines(text) {
 		m := listed.FindStringSubmatch(line)
 		if m == nil || ticked.MatchString(line) {
-			if strings.TrimSpace(line) != "" && len(found) == 1 {
-				found = nil
+			if strings.TrimSpace(line) != "" {
+				isApart = true
+				if len(found) == 1 {
+					found = nil
+				}
 			}
 			continue
 		}
-		label := strings.NewReplacer("**", "", "`", "").Replace(m[1])
+		if len(found) == 0 {
+			first, isApart = m[1], false
+		} else if isApart && m[1] == first {
+			return nil
+		}
+		label := strings.NewReplacer("**", "", "`", "").Replace(m[2])
 		description := ""
 		for _, cut := range []string{": ", " — ", " – ", " - "} {
 			if before, after, ok := strings.Cut(label, cut); ok {

@@ -2,6 +2,21 @@ package question
 
 import "testing"
 
+// Two lists are two questions: what is chosen from one would leave the other without an answer.
+func TestTwoListsAreNoChoices(t *testing.T) {
+	for text, want := range map[string]int{
+		"Where?\n1. Here\n2. There":                                 2,
+		"Where?\n1. Here\n1. There":                                 2,
+		"Where?\n1. Here\n2. There\n\nHow many?\n1. One\n2. Two":    0,
+		"Where?\n1. Here\n2. There\n   or near it\n3. Nowhere":      3,
+		"Where?\na) Here\nb) There\n\nAnd when?\n\na) Now\nb) Then": 0,
+	} {
+		if found := Choices(text); len(found) != want {
+			t.Errorf("%q has %d choices, want %d", text, len(found), want)
+		}
+	}
+}
+
 func TestWhatAnAnswerEndsWith(t *testing.T) {
 	for answer, want := range map[string]struct {
 		ok      bool
