@@ -33,6 +33,9 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 		w.Steps = append(w.Steps, record)
 		update := *step
 		update.Status, update.Commit, update.Rounds, update.Reason = record.State, record.Commit, record.Rounds, record.Reason
+		if record.State == StepDone {
+			update.Files = record.Files
+		}
 		if plan, err = call[Plan](ctx, w.run, w.delivery.tools.writePlan, planUpdate{Step: &update}); err != nil {
 			return err
 		}
@@ -107,7 +110,7 @@ func (w *work) concludeSteps(ctx context.Context, plan *Plan) error {
 		switch {
 		case known:
 		case s.Status == StepDone:
-			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepDone, Commit: s.Commit, Rounds: s.Rounds})
+			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepDone, Files: s.Files, Commit: s.Commit, Rounds: s.Rounds})
 		case s.Status == StepFailed && !w.mustStop() && len(w.Steps) == 0:
 			w.Steps = append(w.Steps, StepRecord{Step: i + 1, ID: s.ID, Title: s.Title, State: StepFailed, Reason: s.Reason})
 		default:

@@ -97,6 +97,21 @@ func TestManualApprovalAsksAfterEveryStep(t *testing.T) {
 	if r := pipeline.ReportOf(y.events()); r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "wish-1", "2"}) {
 		t.Errorf("%+v", r)
 	}
+	// What a step was to change is a guess, also where it is a person's wish about another step.
+	data, err := os.ReadFile(filepath.Join(y.data, y.session, pipeline.PlanFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pipeline.ReadPlan(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		changed := strings.Fields(y.sh("git show --name-only --format= " + s.Commit))
+		if len(changed) == 0 || !slices.Equal(s.Files, changed) {
+			t.Errorf("step %s is said to have changed %q, and changed %q", s.ID, s.Files, changed)
+		}
+	}
 }
 
 // A person who stops after a step keeps what is committed, and can go on.

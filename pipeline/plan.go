@@ -31,7 +31,8 @@ type PlanStep struct {
 	ID    string `json:"id" yaml:"id"`
 	Title string `json:"title" yaml:"title"`
 	// Goal is all that the builder must know.
-	Goal       string   `json:"goal,omitempty" yaml:"goal,omitempty"`
+	Goal string `json:"goal,omitempty" yaml:"goal,omitempty"`
+	// Files are those that it is about and, once it is done, those that it has changed.
 	Files      []string `json:"files,omitempty" yaml:"files,omitempty,flow"`
 	DependsOn  []string `json:"depends_on,omitempty" yaml:"depends_on,omitempty,flow"`
 	Acceptance []string `json:"acceptance,omitempty" yaml:"acceptance,omitempty,flow"`

@@ -78,6 +78,9 @@ func (s *workshop) writePlanTool() troupe.Tool {
 		if in.Step != nil {
 			if old := p.step(in.Step.ID); old != nil {
 				old.Status, old.Commit, old.Rounds, old.Reason = in.Step.Status, in.Step.Commit, in.Step.Rounds, in.Step.Reason
+				if old.Status == StepDone {
+					old.Files = in.Step.Files
+				}
 			}
 		}
 		for _, add := range in.Add {

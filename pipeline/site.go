@@ -42,19 +42,26 @@ type Site struct {
 	Takes []Take `json:"takes,omitempty"`
 	// SetupTrees are those that the setup was allowed to run on: see [state].
 	SetupTrees []string `json:"setup_trees,omitempty"`
+	// Deleted is when its session was deleted, where something of it stays in the repository.
+	Deleted time.Time `json:"deleted,omitzero"`
 }
 
-const siteFile = "delivery.json"
+const (
+	// SiteFile is the name, in a delivery's folder, of the file that says where it works, and
+	// TreeFile that of the one that says what Troupe has put there: see [Site.ChangedByHand].
+	SiteFile = "delivery.json"
+	TreeFile = "tree"
+)
 
 // ReadSite reads where a delivery works from its folder.
 func ReadSite(folder string) (*Site, error) {
-	data, err := os.ReadFile(filepath.Join(folder, siteFile))
+	data, err := os.ReadFile(filepath.Join(folder, SiteFile))
 	if err != nil {
 		return nil, err
 	}
 	var s Site
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, siteFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, SiteFile), err)
 	}
 	return &s, nil
 }
@@ -65,7 +72,7 @@ func (s *Site) Save(folder string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(folder, siteFile), append(data, '\n'))
+	return replaceFile(filepath.Join(folder, SiteFile), append(data, '\n'))
 }
 
 // replaceFile writes a file whole or not at all.
@@ -183,7 +190,7 @@ func (o *openSite) unmark() { _ = os.Remove(o.pending()) }
 // last is a file that names the tree that we have put into the worktree. A process may
 // be killed before that is on record: what differs from the record is then not a
 // person's doing, and only what differs from this tree is.
-func (o *openSite) last() string { return filepath.Join(o.folder, "tree") }
+func (o *openSite) last() string { return filepath.Join(o.folder, TreeFile) }
 
 // find makes sure that the worktree holds a state. What a person changed in it is kept:
 // as a commit of its own.

@@ -205,10 +205,10 @@ func TestASiteIsOnFile(t *testing.T) {
 	if s, err := ReadSite(dir); err != nil || s.ID != "x" || len(s.Applied) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, siteFile), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, SiteFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSite(dir); err == nil || !strings.Contains(err.Error(), siteFile) {
+	if _, err := ReadSite(dir); err == nil || !strings.Contains(err.Error(), SiteFile) {
 		t.Error(err)
 	}
 }

@@ -95,7 +95,7 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 	}
 	message := ""
 	if squash {
-		title, _, _ := strings.Cut(strings.TrimSpace(site.Request), "\n")
+		title, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(site.Request), "Delivery "+site.ID), "\n") // of one that was deleted there is no request
 		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
 	before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
@@ -132,7 +132,7 @@ func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (revert
 			return "", err
 		}
 	}
-	if err := repo.Drop(ctx, site.Branch, "refs/troupe/"+site.ID+"/"); err != nil {
+	if err := repo.Drop(ctx, site.Branch, refsOf(site)); err != nil {
 		return "", err
 	}
 	return "", os.RemoveAll(p.SiteFolder(site))
@@ -280,6 +280,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	if err != nil {
 		return view, nil //nolint:nilerr // a repository that is gone leaves what is on file
 	}
+	view.Stays = d.project.willStay(ctx, repo, site)
 	files, err := repo.Stats(ctx, site.Base, "refs/heads/"+site.Branch)
 	if err != nil {
 		return view, nil //nolint:nilerr // so does a branch

@@ -20,6 +20,12 @@ func (p *Project) CleanDeliveries(ctx context.Context) (removed int, kept []stri
 		return 0, nil, err
 	}
 	for _, site := range sites {
+		if !site.Deleted.IsZero() && p.Remains(ctx, site) == "" {
+			if err := os.RemoveAll(p.SiteFolder(site)); err != nil {
+				return removed, kept, err
+			}
+			continue
+		}
 		n, err := p.cleanDelivery(ctx, site)
 		if removed += n; err != nil {
 			kept = append(kept, fmt.Sprintf("%s: %v", site.ID, err))

@@ -409,7 +409,8 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 		return nil, err
 	}
 	kept, files := p.withFiles(store)
-	folders, err := outputs.Keep(kept, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
+	deliveries := &deliveryLog{Log: kept, project: p}
+	folders, err := outputs.Keep(deliveries, p.outputsDir(), outputs.Options{Describe: p.describe, Log: p.log})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -427,6 +428,7 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
 	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
+	deliveries.finish(ctx, folders)
 	if p.meter != nil {
 		p.meter.shelf, p.meter.owner = s.anyShelf(), s.ownerOf
 	}

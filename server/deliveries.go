@@ -77,6 +77,9 @@ type DeliverySite struct {
 	// taken back.
 	Applied bool            `json:"applied,omitempty"`
 	Takes   []pipeline.Take `json:"takes,omitempty"`
+	// Stays says what is left of it, in a sentence without its end, once its session is
+	// deleted; it is empty where nothing is.
+	Stays string `json:"stays,omitempty" jsonschema:"what stays once the session is deleted, in words"`
 	// Log are all commits of the branch, the oldest first: of documents and of what was changed
 	// by hand, too.
 	Log    []BranchCommit `json:"log"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,25 +75,49 @@ func stateOf(s *pipeline.Summary) string {
 }
 
 func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipeline.Site) error {
-	var rows []map[string]any
+	rows := []map[string]any{}
 	table := p.table()
 	for _, site := range sites {
 		events, err := s.events(ctx, site.Session)
-		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		isDeleted := errors.Is(err, troupe.ErrNotFound)
+		if err != nil && !isDeleted {
 			return err
 		}
 		summary := pipeline.Summarize(events)
-		state := stateOf(&summary)
+		state, about := stateOf(&summary), terminal.OneLine(site.Request, 60)
+		if isDeleted {
+			left := s.project.Remains(ctx, site)
+			if left == "" && !site.Deleted.IsZero() {
+				continue // somebody has removed the last of it with git
+			}
+			state, about = "deleted", cmp.Or(left, about)
+		}
 		if len(site.Applied) > 0 && !site.Own {
 			state += ", applied"
 		}
 		rows = append(rows, map[string]any{"id": site.ID, "session": site.Session, "state": state, "branch": site.Branch, "repo": site.Repo, "request": site.Request, "created": site.Created})
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", site.ID, state, site.Created.Local().Format("2006-01-02 15:04"), site.Branch, terminal.OneLine(site.Request, 60))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", site.ID, state, site.Created.Local().Format("2006-01-02 15:04"), site.Branch, terminal.Clean(about))
 	}
 	if p.flags.json {
 		return p.writeJSON(rows)
 	}
+	if len(rows) == 0 {
+		p.tell("There are no deliveries yet.")
+	}
 	return table.Flush()
+}
+
+// logOf reads the events of a delivery, and says of one whose session was deleted what is
+// left of it.
+func (s *stage) logOf(ctx context.Context, site *pipeline.Site) ([]troupe.Event, error) {
+	events, err := s.events(ctx, site.Session)
+	if !errors.Is(err, troupe.ErrNotFound) {
+		return events, err
+	}
+	if left := s.project.Remains(ctx, site); left != "" {
+		return nil, fmt.Errorf("delivery %s was deleted; %s: 'deliveries apply %s' takes what is on the branch, and 'deliveries undo %s' removes it", site.ID, left, site.ID, site.ID)
+	}
+	return nil, fmt.Errorf("delivery %s was deleted", site.ID)
 }
 
 func (p *program) showDeliveryCommand() *cobra.Command {
@@ -101,7 +126,7 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		events, err := s.events(ctx, site.Session)
+		events, err := s.logOf(ctx, site)
 		if err != nil {
 			return err
 		}
@@ -280,7 +305,15 @@ func (p *program) undoCommand() *cobra.Command {
 			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(reverted), site.Branch)
 			return nil
 		}
-		fmt.Fprintf(p.out, "removed %s and its worktree; the session %s has the log\n", site.Branch, site.ID)
+		s, err := openStage(ctx, project)
+		if err != nil {
+			return err
+		}
+		log := ""
+		if _, err := s.events(ctx, site.Session); err == nil {
+			log = "; the session " + site.ID + " has the log"
+		}
+		fmt.Fprintf(p.out, "removed %s and its worktree%s\n", site.Branch, log)
 		return nil
 	})
 	c.Aliases = []string{"drop"}
@@ -329,7 +362,7 @@ func (p *program) endWaiting(ctx context.Context, s *stage, site *pipeline.Site)
 }
 
 func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
-	events, err := s.events(ctx, site.Session)
+	events, err := s.logOf(ctx, site)
 	if err != nil {
 		return err
 	}

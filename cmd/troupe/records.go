@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/eval"
 	"github.com/troupe-dev/troupe/internal/sessionid"
 	"github.com/troupe-dev/troupe/internal/words"
+	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/store"
 	"github.com/troupe-dev/troupe/transcript"
@@ -230,8 +232,12 @@ func (p *program) delete(ctx context.Context, s *stage, ids []string, until time
 	}
 	for _, info := range doomed {
 		if until.IsZero() || yes {
+			site, none := s.project.Site(info.ID)
 			if err := s.engine.Delete(ctx, info.ID); err != nil {
 				return err
+			}
+			if none == nil {
+				p.tellRemains(ctx, s, site)
 			}
 		}
 		fmt.Fprintf(p.out, "%s  %s\n", info.ID, terminal.OneLine(info.Title, 60))
@@ -240,4 +246,13 @@ func (p *program) delete(ctx context.Context, s *stage, ids []string, until time
 		p.tell("%s would be deleted; --yes deletes them.", words.Counted(len(doomed), "session"))
 	}
 	return nil
+}
+
+// tellRemains says what a repository still has of a delivery whose session was deleted.
+func (p *program) tellRemains(ctx context.Context, s *stage, site *pipeline.Site) {
+	if site.Own {
+		p.tell("What it has built stays in %s.", shown(s.project, site.Repo))
+	} else if left := s.project.Remains(ctx, site); left != "" {
+		p.tell("%s; 'troupe deliveries undo %s' removes it.", strings.ToUpper(left[:1])+left[1:], site.ID)
+	}
 }

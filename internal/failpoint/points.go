@@ -53,6 +53,8 @@ const (
 	FolderSetAside Point = "folder-set-aside"
 	// A session is forgotten, and its folder not removed.
 	SessionForgotten Point = "session-forgotten"
+	// The session of a delivery is forgotten, and the delivery not removed.
+	DeliveryForgotten Point = "delivery-forgotten"
 
 	// A temporary file is there, and empty.
 	FileBegun Point = "file-begun"
@@ -68,7 +70,7 @@ func Points() []Point {
 		FeedBeforeAppend, FeedAfterAppend, ModelReplied, CallsRecorded, AnswerRecorded, ToolReturned,
 		StoreBeforeCommit, StoreAfterCommit, StoreBeforeAcknowledging, StoreLocked, StoreBeforeRename, StoreAfterRename,
 		StoreIndexing, StoreBeforeCheckpoint, StoreAfterCheckpoint,
-		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, FileBegun, FileBeforeRename, FileAfterRename,
+		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, DeliveryForgotten, FileBegun, FileBeforeRename, FileAfterRename,
 	}
 }
 

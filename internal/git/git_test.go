@@ -512,3 +512,32 @@ func TestFilesAreReadUpToASize(t *testing.T) {
 		t.Errorf("sizes %v", tree.sizes)
 	}
 }
+
+// What is merged is a name for nothing else, and may go. All else stays.
+func TestOnlyWhatIsMergedIsDropped(t *testing.T) {
+	r := newRepo(t,
+		"git branch troupe/x-1", "git branch other",
+		"git checkout -q -b troupe/x-2; git commit -q --allow-empty -m two; git update-ref refs/troupe/2/attempts/1-1 HEAD; git checkout -q main",
+		"git commit-tree -m tried -p HEAD HEAD^{tree} | xargs git update-ref refs/troupe/1/attempts/1-1", "git update-ref refs/troupe/1/attempts/1-2 HEAD",
+		"git update-ref refs/troupe/12/attempts/1-1 HEAD",
+	)
+	ctx := t.Context()
+	for _, test := range []struct{ branch, prefix, stay string }{
+		{"", "", ""}, {"gone", "refs/troupe/3/", ""}, {"main", "", "refs/heads/main"}, // which is checked out
+		{"troupe/x-1", "refs/troupe/1/", "refs/troupe/1/attempts/1-1"}, {"troupe/x-1", "refs/troupe/1/", "refs/troupe/1/attempts/1-1"}, {"troupe/x-2", "refs/troupe/2/", "refs/heads/troupe/x-2"},
+	} {
+		stay, err := r.DropMerged(ctx, test.branch, test.prefix)
+		if err != nil || strings.Join(stay, " ") != test.stay {
+			t.Errorf("%+v: %q stays, %v", test, stay, err)
+		}
+	}
+	want := "refs/heads/main refs/heads/other refs/heads/troupe/x-2 refs/troupe/1/attempts/1-1 refs/troupe/12/attempts/1-1"
+	if got := strings.Join(strings.Fields(sh(t, r.Top, "git for-each-ref --format='%(refname)'")), " "); got != want {
+		t.Errorf("there are %s, want %s", got, want)
+	}
+	for branch, want := range map[string]string{"main": "", "troupe/x-2": "refs/heads/troupe/x-2", "gone": ""} {
+		if alone, err := r.Alone(ctx, branch, ""); err != nil || strings.Join(alone, " ") != want {
+			t.Errorf("%s: %q is alone, %v", branch, alone, err)
+		}
+	}
+}

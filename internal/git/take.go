@@ -154,26 +154,3 @@ func (r *Repo) Revert(ctx context.Context, before, after, message string) (strin
 func (r *Repo) Patch(ctx context.Context, base, tip string) (string, error) {
 	return r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--full-index", base, tip, "--")
 }
-
-// Drop removes a branch and all refs of ours below a prefix.
-func (r *Repo) Drop(ctx context.Context, branch, prefix string) error {
-	refs, err := r.at(ctx, r.Top, nil, "for-each-ref", "--format=%(refname)", prefix)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	for ref := range strings.FieldsSeq(refs) {
-		fmt.Fprintf(&b, "delete %s\n", ref)
-	}
-	if _, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil && branch != "" {
-		fmt.Fprintf(&b, "delete refs/heads/%s\n", branch)
-	}
-	_, err = r.at(ctx, r.Top, strings.NewReader(b.String()), "update-ref", "--stdin")
-	return err
-}
-
-// Has reports whether a commit or ref is there.
-func (r *Repo) Has(ctx context.Context, name string) bool {
-	_, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	return err == nil
-}

@@ -123,20 +123,31 @@ func (r *Repo) RemoveWorktree(dir string) error {
 	if err := removeAll(dir); err != nil {
 		return err
 	}
+	for _, folder := range r.registered(dir) {
+		if err := removeAll(folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasWorktree reports whether the repository knows a worktree at dir, whether or not that
+// is there.
+func (r *Repo) HasWorktree(dir string) bool { return len(r.registered(dir)) > 0 }
+
+// registered are the folders that the repository has of a worktree.
+func (r *Repo) registered(dir string) (list []string) {
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		dir = filepath.Join(parent, filepath.Base(dir))
 	}
 	folders, _ := filepath.Glob(filepath.Join(r.Dir, "worktrees", "*"))
 	for _, folder := range folders {
 		data, err := os.ReadFile(filepath.Join(folder, "gitdir"))
-		if err != nil || strings.TrimSpace(string(data)) != filepath.Join(dir, ".git") {
-			continue
-		}
-		if err := removeAll(folder); err != nil {
-			return err
+		if err == nil && strings.TrimSpace(string(data)) == filepath.Join(dir, ".git") {
+			list = append(list, folder)
 		}
 	}
-	return nil
+	return list
 }
 
 // removeAll removes a folder, files without permission to write included: Go's module

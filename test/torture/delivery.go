@@ -67,7 +67,38 @@ func (w *world) cutDelivery(ctx context.Context, point failpoint.Point, pass int
 			return true, nil
 		}
 	}
-	return true, p.checkDelivery(ctx, list[0].ID, fmt.Sprintf("%s:%d", point, pass))
+	if err := p.checkDelivery(ctx, list[0].ID, fmt.Sprintf("%s:%d", point, pass)); err != nil {
+		return true, err
+	}
+	return true, p.cutRemoval(ctx, list[0].ID, removalPoints[pass%len(removalPoints)])
+}
+
+// removalPoints are those between what is removed with a delivery.
+var removalPoints = []failpoint.Point{failpoint.DeliveryForgotten, failpoint.FolderSetAside, failpoint.SessionForgotten}
+
+// cutRemoval kills the deletion of a delivery, which the next process finishes.
+func (p *project) cutRemoval(ctx context.Context, id string, point failpoint.Point) error {
+	o, err := p.do(ctx, command{args: []string{"sessions", "delete", id}, end: plan{point: point, pass: 1}})
+	if err != nil {
+		return err
+	}
+	if !o.killed {
+		p.problem("the deletion of a delivery does not get to %s: exit code %d: %s", point, o.code, o.err)
+		return nil
+	}
+	p.world.report.hit(point)
+	if _, err = p.do(ctx, command{args: []string{"-q", "deliveries", "list"}}); err != nil {
+		return err
+	}
+	left, _ := filepath.Glob(filepath.Join(p.dir, "data", "deliveries", "*", "[^dt]*")) // all but what says that a branch stays
+	for _, name := range []string{"documents", "deleting"} {
+		more, _ := filepath.Glob(filepath.Join(p.dir, "data", "deliveries", "*", name))
+		left = append(left, more...)
+	}
+	if listed, err := p.isListed(ctx, id); listed || err != nil || len(left) > 0 {
+		p.problem("a delivery whose deletion was killed at %s is listed: %v, %v; left are %q", point, listed, err, left)
+	}
+	return nil
 }
 
 // checkDelivery looks for artifacts and uploads that are missing or there twice.
