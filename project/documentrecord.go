@@ -128,17 +128,21 @@ func (r *documentRecord) put(w written) {
 	slices.SortStableFunc(r.writers[key], func(a, b written) int { return a.At.Compare(b.At) })
 }
 
-// writer says who wrote the content of a document. In a project inside this one names
-// are shorter by where that is.
-func (r *documentRecord) writer(ctx context.Context, owner, name, hash string) (written, bool) {
+// writer says who wrote the content of a document, the last one before it was replaced: a
+// content may be there again, by somebody else. It is not replaced where that is zero. In a
+// project inside this one names are shorter by where that is.
+func (r *documentRecord) writer(ctx context.Context, owner, name, hash string, replaced time.Time) (found written, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range slices.Backward(r.writers[hash]) {
 		if (w.Name == name || strings.HasSuffix(name, "/"+w.Name)) && (w.Owner == owner && w.ByHand || !w.ByHand && r.isOf(ctx, w.Session, owner)) {
-			return w, true
+			found, ok = w, true
+			if replaced.IsZero() || !w.At.After(replaced) {
+				break
+			}
 		}
 	}
-	return written{}, false
+	return found, ok
 }
 
 // readers are the agents that have read a document.

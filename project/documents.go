@@ -181,7 +181,7 @@ func (s *library) describe(ctx context.Context, ws *workspace.Workspace, user st
 	if m := firstHeading.FindStringSubmatch(content[:min(len(content), 4<<10)]); m != nil && strings.HasSuffix(strings.ToLower(d.Name), ".md") {
 		d.Heading = strings.ToValidUTF8(m[1], "")
 	}
-	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), d.Name, sumOf(content)); ok {
+	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), d.Name, sumOf(content), time.Time{}); ok {
 		d.By, d.Session, d.ByHand = w.By, w.Session, w.ByHand
 	}
 	return nil
@@ -235,14 +235,14 @@ func (s *library) versions(ctx context.Context, ws *workspace.Workspace, user, n
 	var begun time.Time // when the version is known to have begun at the latest
 	for _, v := range earlier {
 		content, err := ws.ReadVersion(loc, v.Number)
-		made := s.version(ctx, user, name, content, v.Number)
+		made := s.version(ctx, user, name, content, v.Number, v.Modified)
 		made.Known = err == nil
 		if made.At.IsZero() {
 			made.At = cmp.Or(begun, v.Modified).UTC()
 		}
 		list, last, begun = append(list, made), v.Number, v.Modified
 	}
-	now := s.version(ctx, user, name, current, last+1)
+	now := s.version(ctx, user, name, current, last+1, time.Time{})
 	now.Known = true
 	if now.At.IsZero() {
 		now.At = entry.Modified.UTC()
@@ -252,10 +252,11 @@ func (s *library) versions(ctx context.Context, ws *workspace.Workspace, user, n
 	return list, nil
 }
 
-// version describes a version by its content. Its time is zero where nobody knows.
-func (s *library) version(ctx context.Context, user, name, content string, number int) server.Version {
+// version describes a version by its content, and when that was replaced. Its time is zero where
+// nobody knows.
+func (s *library) version(ctx context.Context, user, name, content string, number int, replaced time.Time) server.Version {
 	v := server.Version{Number: number, Size: int64(len(content)), SHA256: sumOf(content)}
-	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), name, v.SHA256); ok {
+	if w, ok := s.record.writer(ctx, s.stage.project.ownerOf(user), name, v.SHA256, replaced); ok {
 		v.By, v.ByHand, v.At, v.Description = w.By, w.ByHand, w.At.UTC(), w.Description
 	}
 	return v
