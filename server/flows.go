@@ -138,13 +138,15 @@ func (s *Server) listAgents(*call) ([]Agent, error) {
 
 func (s *Server) listFlows(*call) ([]Flow, error) { return listed(s.config.Cast.Flows()), nil }
 
-func (s *Server) showFlow(c *call) (Flow, error) {
+func (s *Server) showFlow(c *call) (Flow, error) { return s.flowNamed(c.r.PathValue("name")) }
+
+func (s *Server) flowNamed(name string) (Flow, error) {
 	for _, flow := range s.config.Cast.Flows() {
-		if flow.Name == c.r.PathValue("name") {
+		if flow.Name == name {
 			return flow, nil
 		}
 	}
-	return Flow{}, refuse(http.StatusNotFound, "there is no flow named %.64q", c.r.PathValue("name"))
+	return Flow{}, refuse(http.StatusNotFound, "there is no flow named %.64q", name)
 }
 
 // listed is a list that JSON shows as one when it is empty.

@@ -63,6 +63,8 @@ type frames struct {
 	encoded int
 	// number is which version of a file an event tells of, 0 for none. It may be nil.
 	number func(*troupe.Event) (int, error)
+	// place is what a run that an event tells the beginning of plays in a flow. It may be nil.
+	place func(*troupe.Event) (place, error)
 }
 
 func newFrames() *frames {
@@ -120,6 +122,15 @@ func (f *frames) json(e *troupe.Event) ([]byte, error) {
 		}
 		if number > 0 {
 			data = inserted(data, "version", number)
+		}
+	}
+	if f.place != nil {
+		at, err := f.place(e)
+		if err != nil {
+			return nil, err
+		}
+		if at.node != "" {
+			data = inserted(inserted(data, "round", at.round), "node", at.node)
 		}
 	}
 	return explained(e, data), nil

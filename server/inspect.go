@@ -157,7 +157,7 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 		}
 		if view != nil && view.Kind == "tool" {
 			if returned, ok := e.Body.(*troupe.ToolReturned); ok && e.Run == view.Run && e.Step == view.Step {
-				view.Result, view.Class, view.Error, view.Duration = returned.Content, string(returned.Class), returned.Error, returned.Duration.Duration().Milliseconds()
+				view.Result, view.Class, view.Error, view.Duration = returned.Content, string(returned.Class), returned.Error, returned.Duration.Duration().Round(time.Millisecond).Milliseconds()
 				break
 			}
 		}
@@ -201,7 +201,7 @@ func begunView(e *troupe.Event, sent []explain.Part) *callView {
 	case *troupe.ModelReplied:
 		view.Kind, view.Model, view.Purpose, view.Finish, view.Cost = "model", words.ModelName(b.Provider, b.Model), b.Purpose, string(b.Finish), b.Cost
 		view.provider, view.sent = b.Provider, b.Model
-		view.Latency, view.First, view.Attempts = b.Latency.Duration().Milliseconds(), b.FirstToken.Duration().Milliseconds(), b.Attempt
+		view.Latency, view.First, view.Attempts = b.Latency.Duration().Round(time.Millisecond).Milliseconds(), b.FirstToken.Duration().Round(time.Millisecond).Milliseconds(), b.Attempt
 		view.Input, view.Cached, view.Output, view.Window = b.Usage.Input, b.Usage.CachedInput, b.Usage.Output, b.Context.Window
 		view.Parts = sent
 		if m := b.Message; m != nil {

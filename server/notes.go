@@ -33,9 +33,10 @@ type notes struct {
 	// Allowed are the tools that may be called in this session without asking again.
 	Allowed []string `json:"allowed,omitempty"`
 	// Queue is what is said once the run that is under way has ended. Held says that
-	// it waits for a word of its owner, because that run failed or was stopped.
+	// it waits for a word of its owner, because of Why: how that run ended.
 	Queue []queued `json:"queue,omitempty"`
 	Held  bool     `json:"held,omitempty"`
+	Why   string   `json:"why,omitempty"`
 	Next  int      `json:"next,omitempty"` // the number of the next message in the queue
 	// Touched is how often somebody has changed a message in the queue, or taken one out.
 	Touched int `json:"touched,omitempty"`
@@ -226,7 +227,10 @@ func (b *noteBook) load(session string) (*notes, error) {
 			return nil, fmt.Errorf("the notes in %s: %w", b.path(session), err)
 		}
 		if known == nil && !b.isVisitor {
-			n.Held = len(n.Queue) > 0 // whoever would have sent it is gone
+			if !n.Held {
+				n.Why = heldInterrupted // whoever would have sent it is gone
+			}
+			n.Held = len(n.Queue) > 0
 		}
 	}
 	b.all[session], b.file[session] = n, now

@@ -81,8 +81,15 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 		}
 	}
 	input.Session, input.IdempotencyKey, input.Question = info.ID, key, name
+	held, err := s.release(info.ID, heldAsks) // what waited for the answer goes on after it
+	if err != nil {
+		return started{}, err
+	}
 	run, err := s.say(c, info.Agent, input)
 	if err != nil {
+		if held {
+			err = errors.Join(err, s.notes.change(info.ID, func(n *notes) { n.Held = true }))
+		}
 		return started{}, s.withSeq(c, info.ID, err)
 	}
 	if in.Allow == "session" && open != nil {
@@ -90,7 +97,7 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 		if err := s.notes.change(info.ID, func(n *notes) { n.allow(open.Tool) }); err != nil {
 			return run.started, err
 		}
-		s.allowOthers(c, &info, open)
+		s.allowOthers(c, &info, open.Tool)
 	}
 	return run.started, nil
 }
@@ -98,12 +105,12 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 // allowOthers answers the other questions about calls that are now allowed in the whole session,
 // while what was answered is at work. What cannot be answered now is answered when the run
 // waits: see allow.
-func (s *Server) allowOthers(c *call, info *troupe.SessionInfo, given *Question) {
+func (s *Server) allowOthers(c *call, info *troupe.SessionInfo, tool string) {
 	known, err := s.summaryOf(c.r.Context(), info)
 	if err != nil {
 		return
 	}
-	for _, name := range known.alsoAllowed(given) {
+	for _, name := range known.allowed(tool) { // the one that was answered is refused, if it is still among them
 		if _, err := s.say(c, info.Agent, allowedAnswer(info.ID, name)); err != nil && !errors.Is(err, troupe.ErrNoQuestion) {
 			return
 		}

@@ -182,7 +182,7 @@ func TestTheQueueGoesOnOnceWhoeverSeesTheRunEnd(t *testing.T) {
 	}
 	words <- "One."
 	w.eventually(func() bool { return w.info(session).Queued == 1 })
-	end := ending{session: session, well: true}
+	end := ending{session: session}
 	for e, err := range w.store.Events(t.Context(), session, 0) {
 		if err != nil {
 			t.Fatal(err)

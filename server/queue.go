@@ -51,9 +51,11 @@ const mostQueued = 20
 // A queueView is how a session's queue is shown: without what is attached.
 type queueView struct {
 	Messages []queuedView `json:"messages"`
-	// Held says that it waits for a word of its owner, because the run before it
-	// failed, was stopped or asks something.
-	Held bool `json:"held"`
+	// Held says that it waits for a word of its owner, because the run before it did not end with an
+	// answer: Why is stopped, failed, asks, unfinished or interrupted; or unsent, where the next
+	// message could not be sent.
+	Held bool   `json:"held"`
+	Why  string `json:"why,omitempty"`
 }
 
 type queuedView struct {
@@ -65,6 +67,9 @@ type queuedView struct {
 
 func viewOf(n *notes) queueView {
 	v := queueView{Messages: []queuedView{}, Held: n.Held}
+	if n.Held {
+		v.Why = n.Why
+	}
 	for _, q := range n.Queue {
 		names := []string{}
 		for _, a := range q.Attachments {
@@ -228,9 +233,36 @@ func (s *Server) sayNext(c *call, session string) error {
 // An ending is how a run came to its end.
 type ending struct {
 	session string
-	well    bool  // it was answered
-	waits   bool  // it asks something
-	seq     int64 // the number of the event that says so, 0 if none does
+	why     string // one of the reasons to hold the queue, empty if it was answered
+	seq     int64  // the number of the event that says so, 0 if none does
+}
+
+// Why a queue is held: how the run before it ended, or that its next message could not be sent.
+const (
+	heldStopped     = "stopped"
+	heldFailed      = "failed"
+	heldAsks        = "asks"
+	heldUnfinished  = "unfinished"
+	heldInterrupted = "interrupted"
+	heldUnsent      = "unsent"
+)
+
+// whyHeld is why the queue is held after a run that ended so, empty if it is not.
+func whyHeld(end troupe.Body) string {
+	switch b := end.(type) {
+	case *troupe.RunFailed:
+		return heldFailed
+	case *troupe.RunCancelled:
+		return heldStopped
+	case *troupe.RunFinished:
+		switch b.Stop {
+		case "answered":
+			return ""
+		case "input_requested":
+			return heldAsks
+		}
+	}
+	return heldUnfinished
 }
 
 // ended goes on with the queue after a run of the session has ended well, and holds
@@ -245,20 +277,21 @@ func (s *Server) ended(user string, end ending) {
 		switch {
 		case err != nil:
 			return err
-		case end.waits && len(n.Allowed) > 0:
+		case end.why == heldAsks && len(n.Allowed) > 0:
 			if allowed, err := s.allow(c, end.session, n.Allowed); err != nil || allowed {
 				return err
 			}
-		case end.well && len(n.Queue) > 0 && !n.Held:
+		case end.why == "" && len(n.Queue) > 0 && !n.Held:
 			if err = s.sayNext(c, end.session); err == nil {
 				return nil
 			}
 			s.config.Log.Warn("queue held", "session", end.session, "err", err)
 		}
-		if len(n.Queue) == 0 || n.Held {
+		why := cmp.Or(end.why, heldUnsent)
+		if len(n.Queue) == 0 || n.Held && (n.Why == why || end.why == "") {
 			return nil
 		}
-		return s.notes.change(end.session, func(n *notes) { n.Held = true })
+		return s.notes.change(end.session, func(n *notes) { n.Held, n.Why = true, why })
 	})
 	if err != nil {
 		s.config.Log.Error("queue not kept", "session", end.session, "err", err)
@@ -278,10 +311,11 @@ func (s *Server) isNews(end ending) bool {
 	return true
 }
 
-// release has the queue of a session no longer be held, and says whether it was.
-func (s *Server) release(session string) (held bool, err error) {
+// release has the queue of a session no longer be held for one of these reasons, or for any where
+// none is given, and says whether it was.
+func (s *Server) release(session string, reasons ...string) (held bool, err error) {
 	n, err := s.notes.of(session)
-	if err != nil || !n.Held {
+	if err != nil || !n.Held || len(reasons) > 0 && !slices.Contains(reasons, n.Why) {
 		return false, err
 	}
 	return true, s.notes.change(session, func(n *notes) { n.Held = false })
@@ -298,11 +332,11 @@ func (s *Server) allow(c *call, session string, tools []string) (bool, error) {
 	if err != nil || info.Status != "waiting" {
 		return false, err
 	}
-	name := known.allowed(tools)
-	if name == "" {
+	names := known.allowed(tools...)
+	if len(names) == 0 {
 		return false, nil
 	}
-	_, err = s.say(c, info.Agent, allowedAnswer(session, name))
+	_, err = s.say(c, info.Agent, allowedAnswer(session, names[0]))
 	return err == nil, err
 }
 

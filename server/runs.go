@@ -161,6 +161,7 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 		close(r.events)
 	}()
 	isOnRecord, isOld := false, false
+	end.why = heldInterrupted
 	for e, err := range events {
 		if end.session == "" && err == nil {
 			end.session = e.Session
@@ -169,8 +170,8 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 		}
 		if isOurs && err == nil {
 			s.watched(&e)
-			if finished, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" {
-				end.well, end.waits = finished.Stop == "answered", finished.Stop == "input_requested"
+			if e.Parent == "" && isEnd(e.Body) {
+				end.why = whyHeld(e.Body)
 			}
 		}
 		if e.Parent == "" && isEnd(e.Body) {

@@ -319,7 +319,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(r.method+" "+r.path, s.serving(r))
 	}
 	s.mux.HandleFunc("/", s.lost)
-	s.frames.number = s.versionNumber
+	s.frames.number, s.frames.place = s.versionNumber, s.begunAt
 	s.runs.admit = s.mayBegin
 	s.runs.places, s.readers.places = c.Places, c.Places
 	return s, nil

@@ -95,6 +95,9 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	} else if info.Status == "completed" && question != nil {
 		v.Status, v.Question = "waiting", question
 	}
+	if first := known.open.First(); first != nil && v.Question != nil {
+		v.Question.Node = s.nodeOf(known, first.Asked.Run)
+	}
 	return v, nil
 }
 

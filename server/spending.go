@@ -203,14 +203,14 @@ func (e *MonthSpent) Error() string {
 	return fmt.Sprintf("this month's budget of $%s is spent; it begins anew on %s, or whoever runs Troupe raises it under Settings, Limits", dollars(e.Budget), e.Until.Format("2 January"))
 }
 
-// dollars is an amount as people write it: with cents, and with more digits where it has
-// more.
+// dollars is an amount as people write it, and as the page does: with both cents where it has
+// any, and with more digits where it has more.
 func dollars(amount float64) string {
 	text := strconv.FormatFloat(amount, 'f', -1, 64)
-	if _, cents, _ := strings.Cut(text, "."); len(cents) > 2 {
-		return text
+	if _, cents, _ := strings.Cut(text, "."); len(cents) == 1 {
+		return text + "0"
 	}
-	return strconv.FormatFloat(amount, 'f', 2, 64)
+	return text
 }
 
 // CheckMonth is a [*MonthSpent] error where what a store has on record for this month is

@@ -21,8 +21,10 @@ type Question struct {
 	// ID is the number of the event that asked.
 	ID int64 `json:"id"`
 	// Kind is question, approval or gate.
-	Kind    string   `json:"kind"`
-	Agent   string   `json:"agent"`
+	Kind  string `json:"kind"`
+	Agent string `json:"agent"`
+	// Node is the node of the flow at which it is asked, in lists of sessions.
+	Node    string   `json:"node,omitempty"`
 	Text    string   `json:"text"`
 	Choices []Choice `json:"choices,omitempty"`
 	// Tool is what asked, Arguments what it would be called with.
@@ -92,6 +94,9 @@ type summary struct {
 	files   map[string]*savedFile
 	forked  string             // the session that it goes on from
 	days    map[string]float64 // what was spent on each day
+	// played are the runs, and places what they play in a flow.
+	played played
+	places *places
 }
 
 // question is what the session waits for first, nil if that is nothing.
@@ -116,29 +121,16 @@ func (s *summary) questionWith(id int64) (q *Question, name string) {
 	return nil, ""
 }
 
-// alsoAllowed is how the engine calls the other questions about calls of a question's tool.
-func (s *summary) alsoAllowed(given *Question) (names []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, open := range s.open.Waiting {
-		if q := questionOf(open); q.Kind == "approval" && q.Tool == given.Tool && q.ID != given.ID {
-			names = append(names, open.ID)
-		}
-	}
-	return names
-}
-
-// allowed is how the engine calls the first question about a call of these tools, "" if none
-// waits.
-func (s *summary) allowed(tools []string) string {
+// allowed is how the engine calls the questions that wait about calls of these tools.
+func (s *summary) allowed(tools ...string) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, open := range s.open.Waiting {
 		if q := questionOf(open); q.Kind == "approval" && slices.Contains(tools, q.Tool) {
-			return open.ID
+			names = append(names, open.ID)
 		}
 	}
-	return ""
+	return names
 }
 
 // note takes an event into account.
@@ -149,6 +141,7 @@ func (s *summary) note(e *troupe.Event) {
 	s.open.Note(e)
 	switch b := e.Body.(type) {
 	case *troupe.RunStarted:
+		s.played.note(e)
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
 			s.asked, s.stop, s.outcome = nil, "", ""

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/tool/approve"
+)
+
+// An answering model gives what comes over it: an error, or how an answer ends.
+type answering chan any
+
+func (a answering) Generate(ctx context.Context, _ *troupe.Request) iter.Seq2[troupe.Chunk, error] {
+	return func(yield func(troupe.Chunk, error) bool) {
+		select {
+		case answer := <-a:
+			switch answer := answer.(type) {
+			case error:
+				yield(troupe.Chunk{}, answer)
+			case *troupe.ToolCall:
+				_ = yield(troupe.Chunk{Call: answer}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishCalls}}, nil)
+			case troupe.Finish:
+				_ = yield(troupe.Chunk{Text: "Well."}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: answer}}, nil)
+			}
+		case <-ctx.Done():
+			yield(troupe.Chunk{}, context.Cause(ctx))
+		}
+	}
+}
+
+// A queue is held for one reason, which is said.
+func TestAQueueSaysWhyItIsHeld(t *testing.T) {
+	for want, answer := range map[string]any{
+		heldFailed: errors.New("gone"), heldStopped: nil, heldUnfinished: troupe.FinishFiltered, heldAsks: &troupe.ToolCall{ID: "1", Name: "act", Arguments: "{}"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			model := make(answering)
+			act := troupe.NewTool("act", "Acts.", func(context.Context, struct{}) (string, error) { return "done", nil })
+			w := open(t, clerk(t, model, approve.Policy{{Tool: "act", Do: approve.Ask}}.Tools(act)...))
+			session := w.session()
+			at := "/api/sessions/" + session
+			w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "one"})
+			w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "two", When: "after"})
+			if answer != nil {
+				model <- answer
+			} else {
+				w.want(http.StatusNoContent, nil, "POST", at+"/cancel", nil)
+			}
+			queue := func() (q queueView) {
+				w.want(http.StatusOK, &q, "GET", at+"/queue", nil)
+				return q
+			}
+			w.eventually(func() bool { return queue().Held })
+			if q := queue(); q.Why != want {
+				t.Errorf("it is held because of %q", q.Why)
+			}
+			if want != heldAsks {
+				return
+			}
+			w.want(http.StatusAccepted, nil, "POST", at+"/answers", decision{Question: w.info(session).Question.ID, Allow: "once"})
+			model <- troupe.FinishStop
+			model <- troupe.FinishStop // what waited for the answer is said after it
+			w.eventually(func() bool { return w.info(session).Status == "completed" && len(queue().Messages) == 0 })
+		})
+	}
+}
