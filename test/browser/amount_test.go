@@ -32,12 +32,16 @@ func TestANumberIsSavedAsItWasTyped(t *testing.T) {
 	saves(month, "1000", "1000", "month_cost: 1000")
 	b.sees(".rows", "of $1,000 spent")
 	saves(month, "1,000,000", "1000000", "month_cost: 1000000")
-	saves(month, "1,000.50", "1000.5", "month_cost: 1000.5")
+	saves(month, "1,000.50", "1000.50", "month_cost: 1000.5")
 	b.sees(".rows", "of $1,000.50 spent")
-	saves(month, "$1,000.5", "1000.5", "month_cost: 1000.5") // the same in other words
-	saves(month, "2,5", "2.5", "month_cost: 2.5")            // which nobody has changed meanwhile
+	saves(month, "$1,000.5", "1000.50", "month_cost: 1000.5") // the same in other words
+	saves(month, "2,5", "2.50", "month_cost: 2.5")            // which nobody has changed meanwhile
 	saves(month, "0.125", "0.125", "month_cost: 0.125")
-	saves(month, "2.5", "2.5", "month_cost: 2.5")
+	saves(month, "2.5", "2.50", "month_cost: 2.5")
+	b.sees(".rows", "of $2.50 spent")
+	b.write(month, "2.5") // which is what holds
+	b.press(kb.Enter)
+	b.holds("find(%s).value === '2.50'", month)
 	saves(tokens, "10,000", "10000", "tokens: 10000")
 	saves(tokens, "1.000", "1000", "tokens: 1000") // of which there are no parts
 	saves(tokens, "1,005", "1005", "tokens: 1005")

@@ -270,7 +270,7 @@ func TestARunCountsWhatWasMadeAndAsked(t *testing.T) {
 	m.answers(t, "Written again.")
 	b.reads(answers, "Written.", "Written again.")
 	b.sees(".answered", "You allowed clerk to save guarded.md, in this whole conversation")
-	b.sees(".answered", "You allowed clerk to save guarded.md, with another answer")
+	b.sees(".answered", "You allowed clerk to save guarded.md, as you had allowed in this whole conversation")
 	b.click(".tabs a", "Run")
 	b.holds("find('.figures div', 'Tool calls').innerText.replace(/\\s+/g, ' ') === 'Tool calls 2'")
 	b.holds("all('.lane[data-kind=ask]').length === 1 && all('.lane[data-kind=tool]').length === 2")

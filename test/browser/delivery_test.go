@@ -2,11 +2,15 @@ package browser
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 type fields = map[string]any
@@ -93,6 +97,9 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("form [role=alert]", "is not a directory of this project")
 	b.write("#delivery-project", ".")
 	b.chooses("#phase-qa", "critic")
+	b.do(chromedp.Reload()) // what was written and chosen is kept until it is sent
+	b.holds("find('#delivery-budget')?.value === '$7,50' && find('#delivery-project').value === '.' && find('#request').value === 'Make it good'")
+	b.holds("document.getElementById('phase-qa').value === 'critic' && find('#delivery-stops').value === 'plan'")
 	b.picture("delivery-new")
 	b.click("form button", "Deliver")
 	b.sees(".bar", "of $7.5")
@@ -106,6 +113,10 @@ func TestADeliveryIntoARepository(t *testing.T) {
 
 	b.click("[aria-label=Plan] button", "Change the plan")
 	b.write(`[aria-label="Title of step 2"]`, "Another file")
+	b.do(chromedp.Reload())
+	b.holds(`find('[aria-label="Title of step 2"]')?.value === 'Another file'`)
+	b.click("[aria-label=Gate] button", "Carry it out") // which would be the plan before that
+	b.toasted("Your changes of the plan are not saved.")
 	b.click("[aria-label='Change the plan'] button", "Save the plan")
 	b.sees("[aria-label=Plan] .plan", "Another file")
 	b.click("[aria-label=Gate] button", "Carry it out")
@@ -119,6 +130,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 		t.Error("the plan that was changed on the page is not what is carried out")
 	}
 	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+	b.sees("[aria-label=Plan] [data-status=done]", "one.ok") // which it has changed
 	second.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("two.ok", "good\n")))
 	second.end()
 	qa := m.asked(t)
@@ -172,6 +184,61 @@ func TestADeliveryIntoARepository(t *testing.T) {
 		t.Errorf("the builder is asked for\n%s", wish.user)
 	}
 	b.sees("[aria-label=Plan]", "Speak of a walrus, too")
+}
+
+// A delivery is deleted with its documents and worktrees. What nobody has taken stays on its
+// branch, and the toast says so, without the names of folders that only Troupe knows.
+func TestADeliveryIsDeletedOnThePage(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	dir := repository(t, m)
+	b := open(t, serve(t, dir).link)
+	deliver := func() {
+		b.click(".side nav a", "Deliveries")
+		b.write("#request", "Make it good")
+		b.write("#delivery-budget", "3")
+		b.click("form button", "Deliver")
+	}
+	remove := func(said string) {
+		value[any](b, "void new MutationObserver(() => find('.toast button', 'Undo')?.focus()).observe(document.body, { childList: true, subtree: true })")
+		b.click(".bar button", "More")
+		b.click(".pop button", "Delete")
+		b.sees(".toast", said)
+		b.do(chromedp.Reload()) // a tab that is left does not wait
+		b.lacks(".side .item", "Make it good")
+	}
+	left := func(branches int, files ...string) {
+		t.Helper()
+		eventually(t, func() error {
+			var there []string
+			paths, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "*"))
+			for _, path := range paths {
+				there = append(there, filepath.Base(path))
+			}
+			trees, n := strings.Fields(git(t, dir, "worktree list")), len(strings.Fields(git(t, dir, "branch --list 'troupe/*'")))
+			if !slices.Equal(there, files) || len(trees) != 3 || n != branches {
+				return fmt.Errorf("left are %q, worktrees %q, and %d branches", there, trees, n)
+			}
+			return nil
+		})
+	}
+
+	deliver()
+	m.answers(t, phaseSays("requirements", fields{"user_stories": []string{"As a user I want it"}, "acceptance_criteria": []fields{{"id": "AC1", "text": "It is good", "how": "test"}}, "scope": "MVP", "constraints": []string{}}, fields{"name": "s.md", "type": "file", "content": "# Stories of ours\n"}))
+	a := m.asked(t)
+	b.sees("[aria-label=Documents]", "User stories")
+	remove("“Make it good” stopped and deleted, with its file specs/user-stories/")
+	a.isLeft()
+	left(0)
+
+	deliver()
+	m.thinks(t)
+	m.builds(t, "one.ok", "good\n")
+	a = m.asked(t)
+	b.sees("[aria-label=Plan] [data-status=done]", "one.ok")
+	remove("files. The branch troupe/make-it-good-")
+	a.isLeft()
+	left(1, "delivery.json", "tree")
 }
 
 // A delivery that fails says why, and goes on with what a person says.

@@ -151,6 +151,10 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 			t.Errorf("the versions lack %s: %s", want, answer)
 		}
 	}
+	// Who brings a version back has not written the one that it was.
+	if first := strings.SplitAfter(answer, `"number":`); !strings.Contains(first[len(first)-1], `"by":"ada"`) {
+		t.Errorf("the first version is not Ada's: %s", answer)
+	}
 }
 
 // Names that lead to what is beside the documents lead nowhere.

@@ -408,3 +408,21 @@ func TestAMessageThatIsAFileHasNoBlankSpace(t *testing.T) {
 		t.Errorf("%v px are blank above and below the file", blank)
 	}
 }
+
+// What has arrived though nobody was told so does not stand in the box when the page is loaded
+// again: it would be sent twice. Until then it is said that it is still being sent.
+func TestWhatHasArrivedIsNotInTheBoxAgain(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/messages") ? (ask(path, options), new Promise(() => {})) : ask(path, options); })(globalThis.fetch)`)
+	b.say("Only once")
+	b.toasted("Still sending. What you wrote is kept.")
+	m.answers(t, "Heard.")
+	b.sees(answers, "Heard.")
+	b.do(chromedp.Reload())
+	b.sees(answers, "Heard.")
+	b.holds("find(%s)?.value === '' && all(%s).length === 1", composer, said)
+	b.do(chromedp.Reload())
+	b.holds("find(%s)?.value === ''", composer)
+}

@@ -2,8 +2,11 @@ package browser
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // Who has the list of all files open sees what is saved meanwhile, by whomever and wherever: a
@@ -105,4 +108,30 @@ func TestAFileIsCalledTheSameEverywhere(t *testing.T) {
 	b.sees(".panel .recent", name)
 	value[any](b, "void (location.hash = '#/files')")
 	b.sees(".library td", name)
+}
+
+// Beside a preview no column is cut off: what has no room goes below the name. A document has as
+// many words as its first version added.
+func TestNoColumnOfFilesIsCutOffBesideAPreview(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	b := open(t, h.link)
+	b.sees(".agent", "Ada")
+	const title = "Write the brief about the lockers at the station"
+	h.begins(t, "ada", title)
+	saves(t, m, "brief.md", "# Lockers\n\n- Many readers *pay* for them.\n- Some do not.\n", "The brief is written.")
+	h.post(t, "/api/documents", map[string]any{"name": "notes.md", "data": base64.StdEncoding.EncodeToString([]byte("# Notes\n"))})
+	b.at("#/files")
+	b.click(".library tr .strong", "Lockers")
+	b.sees(".glance p", "9 words")
+	b.holds("find('.glance .versions .good').innerText === '+9'")
+	for _, width := range []int64{1280, 1440, 1920} {
+		b.do(chromedp.EmulateViewport(width, 860))
+		b.holds("innerWidth === %s && find('.glance')", width)
+		b.sees(".library .talks td", title)
+		b.holds("all('.library .cut').filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth).map((e) => e.innerText).join() === ''")
+		b.holds("all('.library :is(th, td):nth-child(n+2)').filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth).map((e) => e.innerText).join() === ''")
+		b.picture(fmt.Sprint("files-beside-", width))
+	}
 }

@@ -105,9 +105,53 @@ func TestAnAnswerThatDoesNotArriveIsSaid(t *testing.T) {
 	b.sees(approval, "guarded.md")
 	k.end(os.Kill)
 	b.click(approval+" button", "Allow once")
-	const lost = "Your answer was not taken. Troupe cannot be reached."
+	const lost = "Your answer was not taken. Troupe cannot be reached. What you typed is kept."
 	b.toasted(lost)
 	b.sees(approval+" .not-taken", lost)
+}
+
+// An answer that is given while the server cannot be reached is at no time shown as given, in the
+// conversation and on the first screen: its card stays, and says what became of it.
+func TestAnAnswerIsNotShownAsGivenBeforeItIsTaken(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Save it", []reply{{tool: "write_file", arguments: map[string]any{"content": "x", "file_path": "{session-folder}/guarded.md"}}}},
+		script{"Which way", []reply{{text: "Which way?\n\n1. By road: slow\n2. By rail: quick"}}})
+	k := serveKillable(t, m)
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	session := k.begins(t, "clerk", "Save it")
+	k.begins(t, "critic", "Which way")
+	b.sees(".waits .chip", "By rail")
+	b.sees(homeApproval+" button", "Allow once")
+	k.end(os.Kill)
+	b.sees(".strip", "Troupe cannot be reached")
+	gives := func(button, name, card string) {
+		t.Helper()
+		value[any](b, `void (() => {
+			const card = find(%s, %s).closest(%s);
+			globalThis.goes = false;
+			globalThis.watches?.disconnect();
+			(globalThis.watches = new MutationObserver(() => (goes ||= !card.isConnected))).observe(document.body, { childList: true, subtree: true });
+		})()`, button, name, card)
+		b.click(button, name)
+		b.holds("find(%s, %s)?.disabled || find('.not-taken')", button, name)
+		b.sees(card+" .not-taken", "Troupe cannot be reached. What you typed is kept.")
+		b.holds("!goes && !find(%s, %s).disabled", button, name)
+	}
+	gives(".waits .chip", "By rail", ".card")
+	gives(homeApproval+" button", "Allow in this conversation", ".card")
+	b.picture("answer-not-taken-home")
+	k.serve(t)
+	k.r.leadTo(t, k.link)
+	b.hurries()
+	b.lacks(".strip", "")
+	b.looksAt(session, "")
+	b.sees(approval, "guarded.md")
+	k.end(os.Kill)
+	b.sees(".strip", "Troupe cannot be reached")
+	gives(approval+" button", "Allow in this conversation", ".needs")
+	b.picture("answer-not-taken")
 }
 
 // Cards leave room for the drawing that they are about, and scroll where they do not fit.

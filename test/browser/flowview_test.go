@@ -79,6 +79,40 @@ func TestCardsAreCalledWhatTheirBoxesAre(t *testing.T) {
 	b.sees(".graph .needs", "writer 2 wants to save writer.md")
 }
 
+// A step that asks has one name everywhere: that of the agent, with its number where the flow has
+// several of them.
+func TestAStepThatAsksHasOneName(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesOften("writer", 2), savesOften("poet", 1))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.NewReplacer("URL", m.URL+"/v1", "flows:\n", "flows:\n  twice: {sequence: [writer, writer, poet]}\n").Replace(twoWaitConfiguration)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "twice", "Twice")
+	for _, step := range []string{"writer 1", "writer 2", "poet"} {
+		b.at("#/")
+		b.sees(".waits b", step+" asks before doing something")
+		b.sees(".waits p", "May "+step+" do this")
+		b.looksAt(session, "")
+		b.sees(".flow .needs header", step+" asks before doing this")
+		b.looksAt(session, "flow")
+		b.sees(".graph .needs header", step+" asks before doing this")
+		b.sees(".graph .chip", step+" waits for you")
+		b.looksAt(session, "run")
+		b.sees(".lane[data-kind=run]", step+" waits for you")
+		if step == "writer 2" { // it is about to replace what the first has saved
+			b.at("#/files")
+			b.sees(".library .chip", step+" asks")
+		}
+		b.at("#/")
+		b.sees(".waits b", step+" asks before doing something")
+		b.presses(".waits button", "Allow once") // by key: the second click of two that quickly is not for it
+		b.toasted("You allowed " + step + " to save")
+		b.looksAt(session, "")
+		b.sees(".answered", "You allowed "+step+" to save")
+	}
+}
+
 // Who has a flow go on is at the step that goes on, which says that it does before it has said
 // anything, and at the next card once there is one.
 func TestWhoHasAFlowGoOnIsAtWhatGoesOn(t *testing.T) {

@@ -183,9 +183,9 @@ func TestTheBoxHasTheFocusOfWhatIsPressedRightAfterIt(t *testing.T) {
 	b.hasFocus(composer)
 }
 
-// Who stops a flow is at what can be done then.
-func TestAFlowThatIsStoppedKeepsTheFocus(t *testing.T) {
-	t.Parallel()
+// reviewing is a flow that was begun by keyboard, while its first agent is at work.
+func reviewing(t *testing.T) (*model, *tab) {
+	t.Helper()
 	m := newModel(t)
 	b := open(t, play(t, m).link)
 	b.at("#/flows")
@@ -193,6 +193,13 @@ func TestAFlowThatIsStoppedKeepsTheFocus(t *testing.T) {
 	b.press(kb.Enter)
 	m.asked(t)
 	b.sees(".node[data-state=run]", "clerk")
+	return m, b
+}
+
+// Who stops a flow is at what can be done then.
+func TestAFlowThatIsStoppedKeepsTheFocus(t *testing.T) {
+	t.Parallel()
+	_, b := reviewing(t)
 	b.enter(".bar button", "Stop")
 	b.sees(".graph .trouble", "Stopped")
 	b.holds("document.activeElement === find('.graph .trouble button', 'Go on')")

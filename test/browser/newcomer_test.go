@@ -35,7 +35,7 @@ func TestWhoeverBeginsSetsAKeyAndIsAnswered(t *testing.T) {
 	b.sees(".rows .chip", "answers")
 	b.chooses(`[aria-label="Usual model"]`, "office/stub-1")
 	b.toasted("Saved in troupe.yaml")
-	b.sees(".list", "$8.00")
+	b.sees(".list", "$8")
 	for line := range strings.Lines(written) {
 		if !strings.Contains(h.read(t, "troupe.yaml"), line) {
 			t.Errorf("troupe.yaml has lost %q", line)
@@ -53,7 +53,10 @@ func TestWhoeverBeginsSetsAKeyAndIsAnswered(t *testing.T) {
 	b.holds("find('.asks .choice')")
 	b.click(".side nav a", "Home")
 	b.sees(".waits .card", "Which way should it be?")
-	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/answers") ? new Promise(() => {}) : ask(path, options); })(globalThis.fetch)`)
+	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/answers") ? new Promise((resolve) => (globalThis.takes = () => resolve(new Response("{}")))) : ask(path, options); })(globalThis.fetch)`)
 	b.click(".waits button", "SQLite")
+	b.sees(".waits .card", "Sending…") // it is not given before it was taken
+	b.holds("find('.waits button', 'SQLite').disabled")
+	value[any](b, "void takes()") // and goes before the stream says so
 	b.lacks(".waits", "Which way should it be?")
 }

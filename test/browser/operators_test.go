@@ -180,9 +180,11 @@ func TestARefusedLimitGivesWayToWhatHolds(t *testing.T) {
 	}
 	write(good + "limits: turns: 4\n")
 	ann.sees(".mistake", "The last change of troupe.yaml is not in use.")
+	value[any](ann, `void ((real) => (window.tries = 0, window.fetch = (address, options) => real(address, options).finally(() => (window.tries += options?.method === "PATCH"))))(window.fetch)`)
 	sets(ann, "2")
 	isRefused()
-	ann.press(kb.Tab)
+	ann.press(kb.Tab) // which tries again, for the mistake might be mended
+	ann.holds("window.tries === 2")
 	write(good)
 	ann.lacks(".mistake", "")
 	shows("8")

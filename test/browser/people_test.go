@@ -232,7 +232,7 @@ func TestWhatIsSaidWhileAnAgentWorksWaitsItsTurn(t *testing.T) {
 	b.sees(".queues", "Next: “Fourth”")
 	b.presses(".composer button", "Stop")
 	next.isLeft()
-	b.sees(".queues", "Held: the answer before was stopped") // a stop holds the queue
+	b.reads(".queues .queue:first-child span", "Held: the answer before was stopped.") // a stop holds the queue, and nothing else does
 	b.sees(".queues", "“Fourth”")
 	b.click(".queues button", "Send now")
 	m.answers(t, "Four.")

@@ -85,12 +85,14 @@ func TestLettersLeadOn(t *testing.T) {
 	b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))") // keys are heeded
 	b.press(kb.Escape)
 	b.lacks("dialog", "")
+	b.holds("document.activeElement !== document.body") // what is given the focus has it
 	b.leavesFields()
 	seen := map[string]bool{}
 	for range 2 {
 		b.press("w")
 		b.holds("location.hash.startsWith('#/s/') && location.hash !== window.before")
 		seen[value[string](b, "(window.before = location.hash)")] = true
+		b.holds("document.activeElement.matches('#main .needs, .composer textarea')")
 		b.leavesFields()
 	}
 	if !seen["#/s/"+way] || !seen["#/s/"+made.Session+"/delivery"] {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -50,4 +51,36 @@ func TestSettingsByKeysAlone(t *testing.T) {
 	ann.enter("dialog.removal button.danger", "Remove spare")
 	ann.lacks(".rows", "spare")
 	ann.holds("document.activeElement.closest('.rows > div')?.innerText.includes('stub')")
+}
+
+// What is written while the one before it is still being saved is saved, too, and nobody is said to
+// have changed it in between.
+func TestALimitThatIsCorrectedAtOnceIsSaved(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	h := play(t, newModel(t))
+	b.goTo(h.link)
+	b.sees(".agent", "clerk")
+	b.at("#/settings/limits")
+	const money = `[aria-label="Money, one answer"]`
+	b.holds("find(%s)", money)
+	value[any](b, `void ((real) => {
+		window.held = [];
+		window.fetch = async (address, options) => {
+			const answer = await real(address, options);
+			if (String(address).includes("api/settings") && window.held) await new Promise((go) => window.held.push(go));
+			return answer;
+		};
+	})(window.fetch)`)
+	for _, amount := range []string{"$0,01", "50"} {
+		b.write(money, amount)
+		b.press(kb.Enter)
+		b.holds("window.held.length > 0")
+	}
+	value[any](b, "void (window.held.forEach((go) => go()), window.held = null)")
+	b.holds("find(%s).value === '50' && find('.toast', 'Saved')", money)
+	b.holds("!find('.toast', 'changed')")
+	if file := h.read(t, "troupe.yaml"); !strings.Contains(file, "cost: 50") {
+		t.Errorf("troupe.yaml is now:\n%s", file)
+	}
 }

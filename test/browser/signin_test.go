@@ -136,21 +136,26 @@ func (b *tab) signsOut() {
 	}
 }
 
-// Whoever came by a link signs out as well, in all tabs, in which nothing is left to be read; and
-// the link lets them in again.
+// Whoever came by a link signs out as well, in all tabs, in which nothing is left to be read and
+// which say why; and the link lets them in again, in all tabs, where they were.
 func TestWhoeverCameByALinkSignsOut(t *testing.T) {
 	t.Parallel()
 	link := rehearse(t).link
 	before := open(t, link)
 	before.sees(".agent", "Mira")
+	before.write(".ask textarea", "Half a thought")
 	origin, _, _ := strings.Cut(link, "#")
 	b := before.beside(origin)
 	b.sees(".agent", "Mira")
 	b.signsOut()
 	before.holds("find('h1', 'Welcome to Troupe') && !document.body.textContent.includes('Mira')")
+	before.sees("main .strip", "You are signed out. What you typed is kept in this tab.")
+	b.lacks(".strip", "") // who did it knows
 	b.write("#code", link)
 	b.click("form button", "Come in")
 	b.sees(".rows", "Sign out") // where they were
+	before.sees(".agent", "Mira")
+	before.holds("find('.ask textarea').value === 'Half a thought' && !find('.strip')")
 }
 
 // An operator lets somebody in on the page: the file says who, the page gives the link.

@@ -116,7 +116,7 @@ func tabIn(t *testing.T, in context.Context, options ...chromedp.ContextOption) 
 const notesToasts = `(() => {
 	const said = (globalThis.toastsSeen = []);
 	new MutationObserver((changes) => {
-		for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.(".toast")) said.push(node.innerText);
+		for (const { addedNodes } of changes) for (const node of addedNodes) for (const one of [node, ...(node.querySelectorAll?.(".toast") ?? [])]) if (one.matches?.(".toast")) said.push(one.innerText);
 	}).observe(document, { childList: true, subtree: true });
 })()`
 

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -60,5 +61,83 @@ func TestAToastLiesOnNothing(t *testing.T) {
 			b.toastLiesOnNothing("Troupe cannot be reached. What you typed is kept.")
 			b.inState("state.update({ connection: 'live' })")
 		}
+	}
+}
+
+// draws waits until the page was drawn again, a few times.
+func (b *tab) draws() {
+	b.t.Helper()
+	value[any](b, "void (globalThis.drawn = 0, requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => (drawn = 1)))))")
+	b.holds("globalThis.drawn")
+}
+
+// movesNothing has the page say something, and checks that nothing moves for it, neither when it
+// comes nor when it goes, but what is pinned to the lower edge: that is to be pressed, and stays
+// above it.
+func (b *tab) movesNothing(place string) {
+	b.t.Helper()
+	b.holds("!find('.bones') && !find('.toast')")
+	const tops = "JSON.stringify([...document.querySelectorAll('body *')].map((e) => e.getBoundingClientRect().top))"
+	for before := ""; before != value[string](b, tops); { // until it stands still
+		before = value[string](b, tops)
+		b.draws()
+	}
+	value[any](b, `void (() => {
+		const pinned = ".toasts, .needs .end, .zoom, .live-chip";
+		const places = () => new Map([...document.querySelectorAll("body *")].filter((e) => seen(e) && !e.closest(pinned) && !(innerWidth < 760 && e.closest(".talk:has(~ .panel)"))) // which covers it
+			.map((e) => [e, e.getBoundingClientRect()]));
+		const before = places();
+		globalThis.moved = () => [...places()].filter(([e, now]) => before.has(e) && Math.hypot(now.left - before.get(e).left, now.top - before.get(e).top) > 1).map(([e, now]) => e.localName + "." + e.className + " " + Math.round(now.top - before.get(e).top));
+	})()`)
+	drawn := func(when string) {
+		b.t.Helper()
+		b.draws()
+		if moved := value[[]string](b, "moved()"); len(moved) > 0 {
+			b.t.Errorf("%s, %d px: when a toast %s, these move: %.300q", place, value[int](b, "innerWidth"), when, moved)
+		}
+	}
+	b.inState("state.toast(%s)", "Troupe was restarted. What was finished is on record.")
+	b.sees(".toast", "")
+	drawn("comes")
+	b.liesOnNothing(".toast")
+	b.picture(fmt.Sprintf("toast-%s-%d", strings.ReplaceAll(place, " ", "-"), value[int](b, "innerWidth")))
+	b.presses(".toast button", "")
+	b.lacks(".toast", "")
+	drawn("goes")
+}
+
+// Nothing that is read moves for a toast, and the box that somebody writes into neither.
+func TestAToastMovesNothing(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Count slowly", []reply{{text: strings.Repeat("One, two, three.\n\n", 60)}}}, savesOften("writer", 1), savesOften("poet", 1))
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	long := h.begins(t, "poet", "Count slowly")
+	waits := h.runs(t, "both", "Both of you")
+	for _, size := range [][2]int64{{1280, 800}, {390, 800}} {
+		b.do(chromedp.EmulateViewport(size[0], size[1]))
+		for _, place := range []struct{ name, hash, shows, then string }{
+			{"home", "#/", ".waits .end button", "1"},
+			{"home at its end", "#/", ".waits .end button", "find('.page').scrollTop = 1e6"},
+			{"conversation", "#/s/" + long, ".turn .prose", "((box) => box.scrollTop > 100 && box.scrollHeight - box.scrollTop - box.clientHeight < 2)(find('.flow'))"},
+			{"conversation in its middle", "#/s/" + long, ".turn .prose", "find('.flow').scrollTop = 300"},
+			{"conversation with files", "#/s/" + long + "?file=*", ".panel h2", "1"},
+			{"waiting", "#/s/" + waits, ".needs", "all('.needs').length === 2"},
+			{"flow", "#/s/" + waits + "/flow", ".graph .needs", "all('.graph .needs').length === 2"},
+			{"run", "#/s/" + long + "/run", ".lane", "1"},
+			{"files", "#/files", ".library", "1"},
+			{"settings", "#/settings/look", ".rows", "1"},
+		} {
+			b.at(place.hash)
+			b.holds("all(%s).length > 0", place.shows)
+			b.holds(place.then)
+			b.movesNothing(place.name)
+		}
+		b.at("#/")
+		b.click(".agent header button", "writer")
+		b.sees(".beginning h2", "writer")
+		b.movesNothing("beginning")
 	}
 }

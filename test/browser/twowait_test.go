@@ -139,11 +139,11 @@ func TestACardThatAnotherCoversAsksNoLonger(t *testing.T) {
 	clicked := value[string](b, "all('.needs h3')[0].innerText.replace('Save ', '').replace('?', '')")
 	says := func() { // what is allowed stands at the card that was clicked
 		t.Helper()
-		b.holds("((said) => said.length === 2 && said.every((e) => e.innerText.endsWith(e.innerText.includes('save ' + %s) ? ', in this whole conversation' : ', with another answer')))(all('.answered'))", clicked)
+		b.holds("((said) => said.length === 2 && said.every((e) => e.innerText.endsWith(e.innerText.includes('save ' + %s) ? ', in this whole conversation' : ', as you had allowed in this whole conversation')))(all('.answered'))", clicked)
 	}
 	b.presses(".needs button", "Allow in this conversation")
-	b.holds("globalThis.arrives && all('.needs').length === 0")
-	says()
+	b.holds("globalThis.arrives && all('.needs').length === 2 && all('.needs .end button:disabled').length === 3") // nothing is given before it was taken
+	b.sees(".needs", "Sending…")
 	value[any](b, "void (lets(), arrives(new Response('{}', { status: 500 })))")
 	b.holds("all('.needs').length === 2 && all('.needs .not-taken').length === 1")
 	b.presses(".needs button", "Allow in this conversation")
@@ -200,15 +200,17 @@ func TestADoubleClickAnswersOneCard(t *testing.T) {
 	}
 }
 
+// savesMuch has an agent save a long file, whose card is longer than the page.
+func savesMuch(name string) script {
+	return script{"You are the " + name, []reply{{tool: "write_file", arguments: map[string]any{"content": strings.Repeat("By the "+name+".\n", 40), "file_path": "{session-folder}/" + name + ".md"}}}}
+}
+
 // Two long cards: what holds them scrolls, and nothing in them does on its own. A toast and
 // Latest lie on nothing, and on a phone a finger finds Stop.
 func TestTwoLongCardsScrollAsOne(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
-	saves := func(name string) script {
-		return script{"You are the " + name, []reply{{tool: "write_file", arguments: map[string]any{"content": strings.Repeat("By the "+name+".\n", 40), "file_path": "{session-folder}/" + name + ".md"}}}}
-	}
-	m.directed(t, saves("writer"), saves("poet"))
+	m.directed(t, savesMuch("writer"), savesMuch("poet"))
 	h, b := m.servesTwo(t)
 	session := h.runs(t, "both", "Both of you")
 	for _, width := range []int64{1280, 900, 390} {
@@ -229,6 +231,39 @@ func TestTwoLongCardsScrollAsOne(t *testing.T) {
 		b.looksAt(session, "")
 		b.holds("((box) => (box.scrollTop = find('.latest') ? box.scrollTop : box.scrollTop > 100 ? 100 : 1e6, find('.latest')))(find('.flow'))")
 		b.liesOnNothing(".latest")
+	}
+}
+
+// A card that only peeks in has no answers at hand: nobody has read what they would be about. Once
+// it was read from its beginning they are there, wherever its reader is in it.
+func TestACardThatPeeksInIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesMuch("writer"), savesMuch("poet"))
+	h, b := m.servesTwo(t)
+	session := h.runs(t, "both", "Both of you")
+	for _, width := range []int64{1280, 390} {
+		b.do(chromedp.EmulateViewport(width, 700))
+		b.looksAt(session, "flow") // until both ask
+		b.holds("all('.graph .needs').length === 2")
+		b.looksAt(session, "")
+		b.holds("all('.turn .needs').length === 2")
+		// offers says whether answers of the second card are in view once so much of it is.
+		const offers = `((view, card) => {
+			view.scrollTop += card.getBoundingClientRect().top - view.getBoundingClientRect().bottom + (%v);
+			const button = [...card.querySelectorAll("button")].find((e) => e.innerText === "Allow once").getBoundingClientRect();
+			return button.bottom <= view.getBoundingClientRect().bottom && button.top >= view.getBoundingClientRect().top;
+		})(find(".flow"), all(".turn .needs")[1])`
+		b.holds("find('.turn .needs').hasAttribute('data-read')")
+		for range 3 {
+			if value[bool](b, offers, 150) {
+				t.Errorf("%d px: a card that peeks in can be answered", width)
+			}
+			b.draws()
+		}
+		b.picture("card-peeks-in")
+		b.holds(offers, 450)
+		b.holds(offers, 150) // it is known
 	}
 }
 

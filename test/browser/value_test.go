@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	library "github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/server"
@@ -55,12 +57,18 @@ func countingHouse(t *testing.T, says *troupetest.Cast) (link string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return programHouse(t, counting{map[string]library.Step{"counter": counter, "writer": writer, "report": report}})
+}
+
+// programHouse serves the agents of a program, with the page.
+func programHouse(t *testing.T, cast server.Cast) (link string) {
+	t.Helper()
 	store := library.NewMemoryStore()
 	engine, err := library.New(library.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Engine: engine, Store: store, Cast: counting{map[string]library.Step{"counter": counter, "writer": writer, "report": report}}, Page: web.Page()})
+	s, err := server.New(server.Config{Engine: engine, Store: store, Cast: cast, Page: web.Page()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +98,8 @@ func TestAPersonEditsTheJSONValueOfAStep(t *testing.T) {
 	})
 	b := open(t, countingHouse(t, says))
 	b.write("[aria-label='Task for report']", "How many lockers?")
+	b.do(chromedp.Reload()) // what was written is kept until it is sent
+	b.holds("find(\"[aria-label='Task for report']\")?.value === 'How many lockers?'")
 	b.click("[aria-label=Flows] button", "Run")
 	b.sees(".node[data-state=done]", "writer")
 	original := value[string](b, "location.hash.split('/').slice(0, 3).join('/')")

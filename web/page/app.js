@@ -2,11 +2,12 @@
 
 import { capital } from "./format.js";
 import { keep, kept } from "./kept.js";
-import { go, replace, talkAddress, useRoute } from "./route.js";
-import { Side, Tabs } from "./side.js";
-import { app, byTime, dismiss, isBack, load, titleOf, tryNow, useApp, waits } from "./state.js";
+import { go, replace, useRoute } from "./route.js";
+import { Side, Toasts } from "./side.js";
+import { app, byTime, isBack, load, titleOf, tryNow, useApp, waits } from "./state.js";
 import { bring, Component, html, icon, lazy, render, styled, useEffect, useRef, useState } from "./view.js";
 
+const Tabs = lazy(() => import("./tabbar.js"), "Tabs", () => null);
 const Home = lazy(() => styled(() => import("./home.js")), "Home");
 const Room = lazy(() => import("./room.js"), "Room");
 const SignIn = lazy(() => styled(() => import("./signin.js")), "SignIn");
@@ -48,7 +49,7 @@ function App() {
     <${Side} route=${route} find=${() => setOpen("find")} />
     <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}${app.me.mistake && html`<${Mistake} />`}
       <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//>
-      <div class="toasts" ref=${(e) => above(e)}>${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div></main>
+      <${Toasts} /></main>
     ${!talks && html`<${Tabs} route=${route} />`}
     ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
     ${open === "help" && html`<${Help} close=${() => setOpen("")} />`}
@@ -56,9 +57,6 @@ function App() {
     <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
 }
-
-// above keeps what fills the whole window above the toasts.
-const above = (toasts) => toasts && document.body.style.setProperty("--below", (toasts.firstChild ? innerHeight - toasts.getBoundingClientRect().top : 0) + "px");
 
 // Strip says that the server cannot be reached, and when it is tried again. It comes with
 // the page: by then nothing more can be loaded.

@@ -1,6 +1,7 @@
 // Files that go with a message, read and ready to be sent.
 
 import { size } from "./format.js";
+import { html, icon } from "./view.js";
 
 const mostFiles = 10;
 const mostBytes = 8 << 20;
@@ -46,3 +47,8 @@ function encoded(file) {
     reader.readAsDataURL(file);
   });
 }
+
+// Attached are the files of a message that is being written.
+export const Attached = ({ files, remove }) => html`<ul class="row wrap attached" aria-label="Attached files">
+  ${files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
+    <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => remove(f)}>${icon("x")}</button></li>`)}</ul>`;

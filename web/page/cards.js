@@ -1,12 +1,14 @@
 // What waits for a person, as cards: a question with its choices, an act that needs a
 // yes, a gate of a delivery. Answered, a card is one line.
 
+import { askerIn } from "./steps.js";
 import { api } from "./shelf.js";
-import { useKept } from "./draft.js";
+import { useKept } from "./fields.js";
+import { take } from "./focus.js";
 import { json } from "./forms.js";
-import { kept } from "./kept.js";
-import { toast, update, useApp } from "./state.js";
-import { asOrder, kindOf, lower } from "./words.js";
+import { talkAddress } from "./route.js";
+import { app, toast, update, useApp } from "./state.js";
+import { asOrder, kindOf, lower, withoutChoices } from "./words.js";
 import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
@@ -21,11 +23,11 @@ addEventListener("click", (event) => {
   if (isDouble) event.preventDefault(), event.stopPropagation();
 }, true);
 
-export function Question({ item, agent, acts, id, openFile }) {
-  const kind = item.ask.kind;
+export function Question({ item, agent: speaker, acts, id, openFile }) {
+  const kind = item.ask.kind, agent = item.run && acts.session ? askerIn(acts.agent, acts.session(), item) : speaker;
   if (!item.open) {
     const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
-    return html`<${Settled} state=${state}>${settled(kind, item, agent)}<//>`;
+    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind === "question" && html`<${Unsent} id=${keyOf(id, item)} copy=${acts.copy} />`}`;
   }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
@@ -33,14 +35,34 @@ export function Question({ item, agent, acts, id, openFile }) {
 
 const settledIcons = { done: "circle-check", refused: "circle-x", left: "circle-pause" };
 
-const Settled = ({ state, children }) => html`<div class="acts answered" data-state=${state}>${icon(settledIcons[state])}<span>${children}</span></div>`;
+// Settled is a card that was answered, in a line. What was asked can be read on.
+function Settled({ state, question = "", children }) {
+  const line = html`${icon(settledIcons[state])}<span>${children}</span>`;
+  if (!question) return html`<div class="acts answered" data-state=${state}>${line}</div>`;
+  return html`<details class="did"><summary class="acts answered" data-state=${state}>${line}${icon("chevron-down", "chev")}</summary><div class="steps"><${Prose} text=${question} /></div></details>`;
+}
+
+// keyOf is where an answer is kept while it is being written.
+const keyOf = (id, item) => `answer.${id}.${item.ask.id}`;
+
+// Of answers by their keys: which this window has sent, and what was typed in it, which another may
+// have cleared with an answer of its own.
+const sentHere = new Set(), typedHere = new Map();
+
+// Unsent is what somebody was about to answer when the question was answered elsewhere.
+function Unsent({ id, copy }) {
+  const [kept, keep] = useKept(id);
+  const text = sentHere.has(id) ? "" : typedHere.get(id) || kept;
+  const drop = () => (typedHere.delete(id), keep(""));
+  return text && html`<div class="row wrap small unsent"><span class="grow dim">It was answered elsewhere. You had written: “<span dir="auto">${text}</span>”</span><button type="button" class="ghost sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button><button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div>`;
+}
 
 // isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
 // somebody writes refuses it.
 const isAllowed = ({ decision, answer }) => (decision && (decision.approved || decision.denied) ? !!decision.approved : /^(yes|y|ok|approved?|allow)$/i.test(answer.replace(/^[\s.!]+|[\s.!]+$/g, "")));
 
 // reach says which calls a decision is about, besides the one that it was made for.
-const reach = (isCovered, scope) => (isCovered ? ", with another answer" : scope === "session" && ", in this whole conversation");
+const reach = (isCovered, scope) => (isCovered ? ", as you had allowed in this whole conversation" : scope === "session" && ", in this whole conversation");
 
 // decided says what was decided about a call.
 const decided = (allowed, agent, tool, args) => html`You ${allowed ? "allowed" : "did not allow"} ${agent.name} to <b>${lower(asOrder(tool, args))}</b>`;
@@ -52,60 +74,96 @@ function settled(kind, item, agent) {
   return html`${agent.name} asked, you answered${item.answer && html`: <b>${item.answer.slice(0, 120)}</b>`}`;
 }
 
+// readFrom marks a card as read from its beginning: once that was in the upper half of what scrolls
+// it, or its end in view. Until then its buttons are not pinned: nobody is to answer what peeks in.
+function readFrom(card) {
+  const root = card.closest(".flow, .over-stage, .flow-list");
+  const watch = (part, rootMargin) => {
+    const observer = new IntersectionObserver((all) => all.some((one) => one.isIntersecting) && (card.dataset.read = ""), { root, rootMargin });
+    for (const one of card.querySelectorAll(part)) observer.observe(one);
+    return observer;
+  };
+  const both = [watch(":scope > header, :scope > div > h3", "0px 0px -50%"), watch(".row.end", "0px")];
+  return () => both.forEach((observer) => observer.disconnect());
+}
+
 // useFocus gives a new card the focus, if whoever it is for was about to write and has
 // not begun.
 function useFocus() {
   const card = useRef(null);
+  useEffect(() => card.current && readFrom(card.current), []);
   useEffect(() => {
     const box = document.activeElement;
-    if (box?.matches(".composer textarea") && !box.value) (card.current?.querySelector("input[type=radio]") ?? card.current)?.focus();
+    const { bottom } = card.current?.closest(".flow")?.getBoundingClientRect() ?? {};
+    if (!box?.matches(".composer textarea") || box.value || card.current.getBoundingClientRect().top > bottom) return; // nor of whoever reads what was said before
+    const choice = card.current?.querySelector("input[type=radio]");
+    if (choice) choice.focus();
+    else take(card.current);
+  }, []);
+  // Whoever types into a card that somebody else answers goes on in the box: letters are keys elsewhere.
+  useEffect(() => () => {
+    const field = document.activeElement;
+    if (field?.matches("textarea, input:not([type=radio])") && card.current?.contains(field)) setTimeout(() => field.isConnected || document.querySelector(".composer textarea")?.focus());
   }, []);
   return card;
 }
 
 // notTaken says why an answer was not taken.
-const notTaken = ({ code, message }) => `Your answer was not taken. ${code === "busy" ? "Somebody is still at work here: answer once they are done." : code === "answered" ? "This was answered already." : message}`;
+const notTaken = ({ code, message }) => `Your answer was not taken. ${code === "busy" ? "Somebody is still at work here: answer once they are done." : code === "answered" ? "This was answered already." : code === "offline" ? message + " What you typed is kept." : message}`;
 
-// useAnswer returns what gives an answer, and the focus back to the box that it came from; and
-// why the last one was not taken. The card may be gone then: it is said beside it, too.
+// soon is how long an answer may be on its way before that is said, in milliseconds.
+const soon = 200;
+
+// useAnswer returns what gives an answer, and the focus back to the box that it came from; what is
+// said of it: that it is on its way, or why it was not taken; and whether it was sent: nothing is
+// shown as given before the server has taken it, and nothing else can be answered. The card may be
+// gone once it was not taken: that is said beside it, too.
 function useAnswer(acts, item) {
-  const [why, setWhy] = useState("");
+  useApp();
+  const [why, setWhy] = useState(null); // the problem
+  const [sent, setSent] = useState(""); // or how: at once, or slowly
   const given = useRef(null); // a key that is pressed twice answers once
-  const refused = (problem) => (setWhy(notTaken(problem)), toast(notTaken(problem)));
+  const refused = (problem) => (setWhy(problem), toast(notTaken(problem)));
   const answer = (values, done) => {
     if (given.current) return given.current;
-    setWhy("");
+    setWhy(null);
+    setSent("at once");
+    const slow = setTimeout(setSent, soon, "slowly");
     const taken = (given.current = acts.answer(item, values, done, refused));
-    taken.then((is) => is || (given.current = null));
+    taken.then((is) => (clearTimeout(slow), is || (setSent(""), (given.current = null))));
     if (!matchMedia("(pointer: coarse)").matches) document.querySelector(".composer textarea")?.focus();
     return taken;
   };
-  return [answer, why && html`<p class="small bad not-taken">${why}</p>`];
+  return [answer, sent === "slowly" ? html`<p class="small dim" role="status">Sending…</p>` : why && html`<p class="small bad not-taken">${why.code === "offline" && app.connection === "live" ? "Your answer was not taken: Troupe could not be reached. It can be now." : notTaken(why)}</p>`, !!sent];
 }
 
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts, id }) {
   const choices = item.ask.choices ?? [];
-  const [chosen, setChosen] = useState(kept(`answer.${id}.${item.ask.id}`) ? choices.length : -1);
-  const [text, setText] = useKept(`answer.${id}.${item.ask.id}`);
+  const key = keyOf(id, item);
+  const [text, keepText] = useKept(key);
+  const setText = (now) => (typedHere.set(key, now), keepText(now));
+  const [chosen, setChosen] = useState(text ? choices.length : -1);
   const card = useFocus();
-  const [give, refused] = useAnswer(acts, item);
+  const [give, note, isSent] = useAnswer(acts, item);
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) give(own ? { text: answer } : { choice: answer }, () => setText(""));
+    if (!answer) return;
+    sentHere.add(key);
+    give(own ? { text: answer } : { choice: answer }, () => setText("")).then((is) => is || sentHere.delete(key));
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
-  const question = choices.length ? item.question.split("\n").filter((line) => !choices.some((c) => line.replace(/[*`]/g, "").includes(c.label))).join("\n") : item.question;
+  const question = withoutChoices(item.question, choices);
   return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
     ${question && html`<${Prose} text=${question} />`}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
       ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${choice.label}${choice.description && html`<small>${choice.description}</small>`}</span></label>`)}
-      <label><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
+      <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
-    ${refused}<div class="row wrap end"><button class="primary" disabled=${own ? !text.trim() : chosen < 0}>Answer</button>
-      <button type="button" class="ghost" onClick=${() => give({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
+    ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || (own ? !text.trim() : chosen < 0)}>Answer</button>
+      <button type="button" class="ghost" disabled=${isSent} onClick=${() => give({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
 // asked is what a question about a call shows below its first line: the arguments, whole
@@ -176,7 +234,7 @@ function Exactly({ agent, tool, args, question, over }) {
 
 // Decision is what can be answered about a call, and the reason where it is not to be. Ctrl
 // Enter gives the answer: in the field for a reason that is a refusal, once there is one.
-function Decision({ id, tool, answer, refused }) {
+function Decision({ id, tool, answer, note, isSent }) {
   const [why, setWhy] = useKept("why." + id);
   const no = useRef(null);
   const give = (values) => answer(values, () => setWhy(""));
@@ -189,40 +247,35 @@ function Decision({ id, tool, answer, refused }) {
   };
   return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
     <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” lets everybody here <b>${kindOf(tool)}</b>, whatever is sent, without asking you again.</p>
-    ${refused}<div class="row wrap end"><button type="button" class="primary" onClick=${() => give({ allow: "once" })}>Allow once</button>
-      <button type="button" aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
-      <button type="button" class="ghost danger" ref=${no} onClick=${refuse}>Do not allow</button></div>`;
+    ${note}<div class="row wrap end"><button type="button" class="primary" disabled=${isSent} onClick=${() => give({ allow: "once" })}>Allow once</button>
+      <button type="button" disabled=${isSent} aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
+      <button type="button" class="ghost danger" ref=${no} disabled=${isSent} onClick=${refuse}>Do not allow</button></div>`;
 }
 
 // Approval asks before something is done. What exactly is sent can be seen before the
 // answer.
 function Approval({ item, agent, acts, id, openFile }) {
   const card = useFocus();
-  const [give, refused] = useAnswer(acts, item);
+  const [give, note, isSent] = useAnswer(acts, item);
   useApp();
   // What is allowed in the whole conversation is so for every card about the same tool, and
   // nobody decides on them any more: granted has the question that was answered.
   const granted = (acts.granted ??= new Map());
-  const grant = (by) => (granted.set(item.tool, by), update());
-  const answer = (values, done) => {
-    const taken = give(values, done);
-    if (values.allow !== "session") return;
-    grant(item.ask.id);
-    taken.then((is) => is || grant(0));
-  };
+  const answer = (values, done) => give(values, done).then((is) => is && values.allow === "session" && (granted.set(item.tool, item.ask.id), update()));
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
   const by = granted.get(item.tool);
   if (by) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}${reach(by !== item.ask.id, "session")}<//>`;
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
-    <${Decision} id=${`${id}.${item.ask.id}`} tool=${item.tool} answer=${answer} refused=${refused} /></div></section>`;
+    <${Decision} id=${`${id}.${item.ask.id}`} tool=${item.tool} answer=${answer} note=${note} isSent=${isSent} /></div></section>`;
 }
 
 // ApprovalAtHome is the same outside of the conversation, whose files are asked for:
 // until it is known whether one would be replaced, there is nothing to agree to.
 export function ApprovalAtHome({ id, q, agent, answer }) {
   const [files, setFiles] = useState(null);
+  const [give, note, isSent] = useAnswer({ answer }, q);
   useEffect(() => {
     const known = (list) => setFiles(new Set(list));
     if (!writers.includes(q.tool)) known([]);
@@ -230,7 +283,13 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
   }, [id, q.id]);
   if (!files) return html`<${Bones} />`;
   return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
-    <${Decision} id=${`${id}.${q.id}`} tool=${q.tool} answer=${answer} />`;
+    <${Decision} id=${`${id}.${q.id}`} tool=${q.tool} answer=${give} note=${note} isSent=${isSent} />`;
+}
+
+// ChoicesAtHome are the first choices of a question outside of its conversation, and the way there.
+export function ChoicesAtHome({ id, q, answer }) {
+  const [give, note, isSent] = useAnswer({ answer }, q);
+  return html`${note}<div class="row wrap end">${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

@@ -10,11 +10,15 @@ const mostWords = 8000;
 
 export const lines = (before, after) => diffLines(before, after);
 
-const countWords = (text) => text.split(/\s+/).filter(Boolean).length;
+const countWords = (text) => text.split(/\s+/).filter((piece) => /[\p{L}\p{N}]/u.test(piece)).length;
 
-// counted is how many words were added and removed.
+// turned says that a box was ticked in a change, or is not any more.
+const turned = ({ was, token }) => !!was?.item?.task && !!token.item?.task && !!was.item.checked !== !!token.item.checked;
+
+// counted is how many words were added and removed, and how many boxes ticked or not any more.
 export function counted(units) {
   let added = 0, removed = 0;
+  const boxes = units.filter(turned).length;
   for (const unit of units) {
     if (unit.kind === "added") added += countWords(textOf(unit.token));
     if (unit.kind === "removed") removed += countWords(textOf(unit.token));
@@ -23,9 +27,17 @@ export function counted(units) {
       if (part.removed) removed += countWords(part.value);
     }
   }
-  return { added, removed };
+  return { added, removed, boxes };
 }
 
+// boxWords says how many boxes were turned, "" for none.
+export const boxWords = (n) => (n > 0 ? `${n} ${n === 1 ? "box" : "boxes"}` : "");
+
+// wordsIn is how many words a document has, by the rule by which changes of it are counted: what
+// people read, without the marks of markdown.
+export const wordsIn = (text) => unitsOf(text).reduce((sum, token) => sum + countWords(textOf(token)), 0);
+
+const unitsOf = (text) => lex(text).flatMap(split).filter((token) => token.type !== "space" && token.type !== "def");
 const textOf = (token) => (token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
 const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
 
@@ -33,8 +45,7 @@ const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
 // Of blocks that were replaced, those of one type are paired in order, and their words
 // compared.
 export function compared(before, after) {
-  const units = (text) => lex(text).flatMap(split).filter((token) => token.type !== "space" && token.type !== "def");
-  const old = units(before), now = units(after), out = [];
+  const old = unitsOf(before), now = unitsOf(after), out = [];
   let i = 0, j = 0, gone = [];
   const flush = () => {
     for (const token of gone) out.push({ kind: "removed", token });
@@ -142,7 +153,15 @@ function drawn(unit, key) {
   }
   const words = unit.words.map((part) => (part.added ? html`<ins tabindex="-1">${said("added")}${part.value}</ins>` : part.removed ? html`<del tabindex="-1">${said("removed")}${part.value}</del>` : part.value));
   if (token.type === "heading") return heading(token, words, { key });
-  return token.type === "item" ? html`<ul key=${key}><li>${words}</li></ul>` : html`<p key=${key}>${words}</p>`;
+  return token.type === "item" ? html`<ul key=${key} class=${token.item.task ? "tasks" : undefined}>${asItem(unit, words)}</ul>` : html`<p key=${key}>${words}</p>`;
+}
+
+// asItem is an item of a list, with its box where it has one: marked where that was turned.
+function asItem(unit, words) {
+  const { task, checked } = unit.token.item;
+  if (!task) return html`<li>${words}</li>`;
+  const box = html`<input type="checkbox" checked=${!!checked} disabled aria-label=${checked ? "done" : "to do"} />`;
+  return html`<li class="task">${turned(unit) ? html`<ins tabindex="-1">${said(checked ? "ticked" : "not ticked any more")}${box}</ins>` : box}<span>${words}</span></li>`;
 }
 
 // asWhole marks a table or code as a whole, in a word: struck out it could not be read.

@@ -1,6 +1,7 @@
 // Code with colours. Highlight.js marks it up as text, which is read here: its spans
 // become elements, everything else stays text.
 
+import { copy } from "./copy.js";
 import { Component, h, html, icon, useEffect, useState } from "./view.js";
 import core from "./lib/highlight/core.js";
 
@@ -62,9 +63,9 @@ export class Code extends Component {
 
   render({ text, lang, open }, { copied }) {
     const name = resolved(lang);
-    const copy = () => navigator.clipboard?.writeText(text).then(() => this.setState({ copied: true }), () => {});
+    const act = () => copy(text, "").then((copied) => this.setState({ copied }));
     return html`<div class="code"><header><span class="grow">${names[name] ?? (name ? name[0].toUpperCase() + name.slice(1) : lang || "Text")}</span>
-      <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy"}</button></header>
+      <button type="button" class="ghost sm" onClick=${act}>${icon("copy")}${copied ? "Copied" : "Copy"}</button></header>
       <pre tabindex="0"><${Coloured} text=${text} lang=${lang} open=${open} /></pre></div>`;
   }
 }

@@ -1,10 +1,12 @@
 // Where messages are written. What is typed survives whatever becomes of the page.
 
 import { tasksOf, toast } from "./state.js";
-import { bring, html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { bring, html, icon, lazy, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
-import { short, size, count } from "./format.js";
+import { count } from "./format.js";
+
+const Attached = lazy(() => import("./attach.js"), "Attached", () => null);
 
 // Composer writes a message to an agent. The draft is { text, files }, which whoever
 // shows the composer keeps. send, queue and stop are what its buttons do.
@@ -83,9 +85,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
   const empty = !draft.text.trim() && !draft.files.length;
   return html`<form class="composer" onSubmit=${submit} aria-label="Message">
     ${offers.length > 0 && html`<${made.Offers} name=${name} title=${menu || draft.text.startsWith("/")} offers=${offers} chosen=${chosen} take=${take} />`}
-    ${draft.files.length > 0 && html`<ul class="row wrap attached" aria-label="Attached files">
-      ${draft.files.map((f, i) => html`<li key=${i} class="chip out">${icon("paperclip")}${f.name}<span class="faint">${size(f.size ?? f.data.length * 0.75)}</span>
-        <button type="button" class="bare" aria-label=${"Remove " + f.name} onClick=${() => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))}>${icon("x")}</button></li>`)}</ul>`}
+    ${draft.files.length > 0 && html`<${Attached} files=${draft.files} remove=${(f) => setDraft((d) => ({ ...d, files: d.files.filter((other) => other !== f) }))} />`}
     <textarea ref=${field} rows="1" aria-label=${`Message to ${name}`} placeholder=${hint || `Write to ${name}.${tasksOf(agent).length && !coarse ? ` / for what ${name} can do` : ""}`} value=${draft.text} dir="auto"
       aria-haspopup="listbox" aria-controls=${offers.length ? "offers" : undefined} aria-autocomplete="list" aria-activedescendant=${offers.length ? "offer-" + chosen : undefined}
       onInput=${(e) => (setClosed(false), setMenu(false), setDraft((d) => ({ ...d, text: e.target.value })))} onKeyDown=${keys} onPaste=${paste}></textarea>

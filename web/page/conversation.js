@@ -1,6 +1,6 @@
 // The conversation: what was said and done, in turns.
 
-import { agentOf, labelOf, taskNamed } from "./state.js";
+import { agentOf, app, labelOf, taskNamed } from "./state.js";
 import { day, hour, nameOfPhase } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, isSaid, turnsOf } from "./turns.js";
@@ -40,12 +40,12 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
     if (card && card.offsetHeight > view.clientHeight) {
       view.scrollTop += card.getBoundingClientRect().top - view.getBoundingClientRect().top - 8;
       Object.assign(reader, { atEnd: false, reads: true });
-    } else if (reader.atEnd) view.scrollTop = view.scrollHeight;
+    } else if (reader.atEnd) view.scrollTop = Math.max(view.scrollTop, view.scrollHeight - view.clientHeight - (view.scrollHeight === reader.height ? app.toastsHeight : 0)); // nothing moves for a toast alone
     else if (view.scrollHeight - view.scrollTop - view.clientHeight < 2) {
       reader.atEnd = true; // nothing is left below
       draw((n) => n + 1);
     }
-    reader.top = view.scrollTop;
+    Object.assign(reader, { top: view.scrollTop, height: view.scrollHeight });
   };
   useLayoutEffect(() => {
     const resized = new ResizeObserver(toEnd); // as when a keyboard slides in

@@ -3,8 +3,8 @@
 import { amount } from "./amount.js";
 import { api } from "./shelf.js";
 import { agentOf, app, toast } from "./state.js";
-import { useKept } from "./draft.js";
-import { capital, cost, hour, nameOf, nameOfPhase, size } from "./format.js";
+import { useKept } from "./fields.js";
+import { capital, cost, hour, money, nameOf, nameOfPhase, size } from "./format.js";
 import { fileIcon } from "./forms.js";
 import { goTo } from "./keys.js";
 import { talkAddress } from "./route.js";
@@ -15,7 +15,7 @@ import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
-import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, SitePlan, useSite } from "./site.js";
+import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, isUnsaved, SitePlan, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 // marks are how the stepper draws the states of a phase.
@@ -135,7 +135,11 @@ function Gate({ item, about, site, early, busy, decide, show, wished }) {
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
-  const onward = () => decide({ text: "go on" });
+  const onward = () => {
+    if (!site?.acts?.includes("plan") || !isUnsaved(site)) return decide({ text: "go on" });
+    toast("Your changes of the plan are not saved. Save them first, or cancel them.");
+    document.querySelector("[aria-label='Change the plan'] input:enabled")?.focus();
+  };
   const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
   const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
@@ -241,16 +245,15 @@ const stops = [["auto", "only where something is wrong"], ["plan", "after the pl
 // reads, and who does what. What is left as it is, is as configured.
 export function NewDelivery() {
   const [text, write] = useKept("draft.delivery." + app.me.name);
-  const [approve, setApprove] = useState("");
-  const [budget, setBudget] = useState("");
-  const [project, setProject] = useState("");
-  const [agents, setAgents] = useState({});
+  const [order, setOrder] = useKept("order." + app.me.name, null);
+  const { approve = "", budget = "", project = "", agents = {} } = order ?? {};
+  const set = (values) => setOrder({ ...order, ...values });
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState("");
   const [known, setKnown] = useState(null);
   useEffect(() => void api.usualDelivery().then(setKnown, () => {}), []); // a server may have none
-  const typed = amount(budget), money = Number(typed.value);
-  const wrong = typed.wrong ?? (budget.trim() && !(money > 0) ? "A budget is a number of dollars, such as 5." : "");
+  const typed = amount(budget), most = Number(typed.value);
+  const wrong = typed.wrong ?? (budget.trim() && !(most > 0) ? "A budget is a number of dollars, such as 5." : "");
   const submit = async (event) => {
     event.preventDefault();
     if (busy || !text.trim() || wrong) return;
@@ -258,8 +261,9 @@ export function NewDelivery() {
     setFailed("");
     const chosen = Object.fromEntries(Object.entries(agents).filter(([, agent]) => agent));
     try {
-      const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(money > 0 && { budget: money }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
+      const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(most > 0 && { budget: most }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
       write("");
+      setOrder(null);
       goTo(talkAddress(session, "delivery"), "#main h1");
     } catch (problem) {
       setFailed(problem.message);
@@ -271,10 +275,10 @@ export function NewDelivery() {
   const stop = stops.find(([name]) => name === (known?.approve || "auto"))?.[1];
   return html`<form class="card pad stack" onSubmit=${submit} onKeyDown=${keys} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ")}. You decide at the gates.</p>
     <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => write(e.target.value)}></textarea></label>
-    <div class="order-fields"><label class="small" for="delivery-stops"><b>Where it stops for you</b></label><select id="delivery-stops" aria-label="Where it stops for you" value=${approve} onChange=${(e) => setApprove(e.target.value)}><option value="">as configured${known ? `: ${stop}` : ""}</option>${stops.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
-      ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? String(known.budget) : "no limit of its own"} aria-invalid=${wrong ? "true" : undefined} aria-describedby=${wrong ? "delivery-wrong" : undefined} onInput=${(e) => setBudget(e.target.value)} /></label>
-      <label class="small" for="delivery-project"><b>Project to read and change</b></label><label class="field edge">${icon("folder-open")}<input id="delivery-project" autocomplete="off" value=${project} placeholder=${known.repo || "a new one"} onInput=${(e) => setProject(e.target.value)} /></label>`}</div>
-    ${known && app.agents.length > 0 && html`<details class="small who-does"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Who does what${Object.values(agents).some(Boolean) ? ` (${Object.values(agents).filter(Boolean).length} chosen)` : ""}</summary><div class="order-fields">${phases.map((p) => html`<label key=${p.name} class="small" for=${"phase-" + p.name}><b>${nameOfPhase(p.name)}</b></label><select key=${p.name + "s"} id=${"phase-" + p.name} aria-label=${`Who does ${nameOfPhase(p.name).toLowerCase()}`} value=${agents[p.name] ?? ""} onChange=${(e) => setAgents({ ...agents, [p.name]: e.target.value })}><option value="">${p.agent ? agentOf(p.agent).name : p.title || "the delivery’s own agent"}</option>${app.agents.filter((a) => !a.broken && a.id !== p.agent).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}${a.title && a.title !== a.name ? `, ${a.title}` : ""}</option>`)}</select>`)}</div></details>`}
+    <div class="order-fields"><label class="small" for="delivery-stops"><b>Where it stops for you</b></label><select id="delivery-stops" aria-label="Where it stops for you" value=${approve} onChange=${(e) => set({ approve: e.target.value })}><option value="">as configured${known ? `: ${stop}` : ""}</option>${stops.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
+      ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? money(known.budget) : "no limit of its own"} aria-invalid=${wrong ? "true" : undefined} aria-describedby=${wrong ? "delivery-wrong" : undefined} onInput=${(e) => set({ budget: e.target.value })} /></label>
+      <label class="small" for="delivery-project"><b>Project to read and change</b></label><label class="field edge">${icon("folder-open")}<input id="delivery-project" autocomplete="off" value=${project} placeholder=${known.repo || "a new one"} onInput=${(e) => set({ project: e.target.value })} /></label>`}</div>
+    ${known && app.agents.length > 0 && html`<details class="small who-does"><summary class="btn ghost sm">${icon("chevron-right", "chev")}Who does what${Object.values(agents).some(Boolean) ? ` (${Object.values(agents).filter(Boolean).length} chosen)` : ""}</summary><div class="order-fields">${phases.map((p) => html`<label key=${p.name} class="small" for=${"phase-" + p.name}><b>${nameOfPhase(p.name)}</b></label><select key=${p.name + "s"} id=${"phase-" + p.name} aria-label=${`Who does ${nameOfPhase(p.name).toLowerCase()}`} value=${agents[p.name] ?? ""} onChange=${(e) => set({ agents: { ...agents, [p.name]: e.target.value } })}><option value="">${p.agent ? agentOf(p.agent).name : p.title || "the delivery’s own agent"}</option>${app.agents.filter((a) => !a.broken && a.id !== p.agent).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}${a.title && a.title !== a.name ? `, ${a.title}` : ""}</option>`)}</select>`)}</div></details>`}
     ${(wrong || failed) && html`<p class="small bad" role="alert" id="delivery-wrong">${wrong || failed}</p>`}
     <div class="row"><button class="primary" disabled=${busy || !text.trim() || !!wrong}>Deliver</button></div></form>`;
 }

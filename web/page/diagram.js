@@ -2,6 +2,7 @@
 // but the page's static files, no way to this document. It gets a text and answers
 // with a size.
 
+import { copy } from "./copy.js";
 import { here, html, icon, useEffect, useRef, useState } from "./view.js";
 
 const most = 20_000;
@@ -47,7 +48,7 @@ export function Diagram({ text, open }) {
   return html`<figure class="fig">
     <header><span class="grow">Diagram</span>${failed && html`<span class="tiny">It could not be drawn: ${failed}</span>`}
       ${!open && !failed && html`<button type="button" class="ghost sm" aria-pressed=${source} onClick=${() => setSource(!source)}>${source ? "Drawing" : "Text"}</button>`}
-      ${!open && html`<button type="button" class="tool sm" title="Copy the text" aria-label="Copy the text" onClick=${() => navigator.clipboard?.writeText(text)}>${icon("copy")}</button>`}</header>
+      ${!open && html`<button type="button" class="tool sm" title="Copy the text" aria-label="Copy the text" onClick=${() => copy(text)}>${icon("copy")}</button>`}</header>
     ${drawable && !failed && html`<iframe ref=${frame} sandbox="allow-scripts" src=${here("frame/diagram.html")} title="Diagram" hidden=${showText} style=${{ height: height + "px" }}></iframe>`}
     ${(showText || !height) && html`<pre tabindex="0">${text}</pre>`}
   </figure>`;

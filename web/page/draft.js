@@ -11,7 +11,7 @@ export const longPaste = 4000;
 export const empty = { text: "", files: [], instead: null };
 
 // onTheWay has the drafts that this window is sending: their files are kept as they are.
-const onTheWay = new Set();
+export const onTheWay = new Set();
 
 // keeping has the browser keep the files of a draft for this window, and those that were sent
 // (null: all) for none.
@@ -23,7 +23,7 @@ function keeping(id, files, sent = []) {
 export const namesOf = (files) => files.map((file) => file.name).join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // editing is where a message is kept that is being edited: in this window, and for the next one.
-const editing = ["own.editing.", "editing."];
+export const editing = ["own.editing.", "editing."];
 
 // useDraft is the draft of a conversation, or of another place where people write:
 // { text, files, instead }. instead is the message that it replaces: meanwhile what was
@@ -54,29 +54,17 @@ export function useDraft(id) {
   return [drafts.get(id), set];
 }
 
-// editedBefore is the draft of a message that was being edited when the page was left.
-export function editedBefore(id, items) {
-  const was = kept(editing[0] + id) ?? kept(editing[1] + id), item = was && items.findLast((one) => one.type === "user" && one.after === was.after);
-  return item ? { text: was.text, files: item.parts.filter((part) => part.data), instead: item } : null;
-}
-
 // sendingOf marks a draft as on its way, and returns what to call when it has come to its
 // end: what is sent is kept until the server has it, should the page be left meanwhile.
 export function sendingOf(id, draft, set) {
   if (draft.instead) return () => {};
-  keep("sending." + id, { text: draft.text, files: draft.files.map((file) => file.key) });
+  keep("sending." + id, { text: draft.text, at: Date.now(), files: draft.files.map((file) => file.key) });
   onTheWay.add(id);
   return () => {
     keep("sending." + id, null);
     onTheWay.delete(id);
     set((now) => ((draft.files.length || now.files.length) && keeping(id, now.files, draft.files.filter((file) => !now.files.includes(file))), now));
   };
-}
-
-// useKept is the text of another field that people write into, kept until it is "".
-export function useKept(key) {
-  const [text, setText] = useState(kept(key, ""));
-  return [text, (next) => (setText(next), keep(key, next))];
 }
 
 // forget takes away the draft of a conversation that is gone.

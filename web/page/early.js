@@ -10,7 +10,7 @@
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   const talk = ["room.js", "session.js", "fold.js", "conversation.js", "turns.js", "prose.js", "lib/marked.js", "composer.js", "draft.js"];
-  const home = ["home.js", "draft.js", "models.js", "lib/icons-more.js"];
+  const home = ["home.js", "tabbar.js", "draft.js", "models.js", "lib/icons-more.js"];
   const here = document.currentScript.src.replace(/early\.js$/, "");
   for (const file of location.hash.startsWith("#/s/") ? talk : home) {
     document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: here + file }));

@@ -1,7 +1,8 @@
 // The library: the project's documents, and the files of all conversations.
 
 import { api, fileAddress } from "./shelf.js";
-import { agentOf, app, can, leaving, toast } from "./state.js";
+import { copy } from "./copy.js";
+import { agentOf, app, can, isFlow, leaving, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
 import { Document } from "./panel.js";
 import { isText, Preview } from "./preview.js";
@@ -9,8 +10,9 @@ import { Trouble } from "./trouble.js";
 import { nameOf, size, when } from "./format.js";
 import { fileIcon, plainPath } from "./forms.js";
 import { Marked, placeOf, quote } from "./found.js";
-import { go, replace, address } from "./route.js";
-import { compared, counted, Lines } from "./changes.js";
+import { address, replace } from "./route.js";
+import { askerOf } from "./steps.js";
+import { boxWords, compared, counted, Lines, wordsIn } from "./changes.js";
 import { takeFocus } from "./keys.js";
 import { Rows } from "./rows.js";
 import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
@@ -20,8 +22,10 @@ const kinds = [["", "All", ""], ["document", "Documents", "file-text"], ["data",
 // mostAdded is how large a file may be that is added.
 const mostAdded = 4 << 20;
 
-// isAbout says that a conversation asks about a file.
-function isAbout({ id, question }, f) {
+// isAbout says that a conversation asks about a file: about one that a call would change, or in the
+// midst of what it wrote last. all are the files that there are.
+function isAbout({ id, agent, question }, f, all) {
+  if (question?.kind === "question" && !isFlow(agent)) return f === all.filter((one) => (one.session ?? one.in) === id && !one.by_hand).sort((a, b) => (a.changed < b.changed ? 1 : -1))[0];
   const target = question?.arguments?.file_path ?? question?.arguments?.path;
   if (typeof target !== "string") return false;
   const path = plainPath(target), [, folder = "session-folder"] = target.match(/^\{\{?([\w-]+)/) ?? [];
@@ -30,11 +34,8 @@ function isAbout({ id, question }, f) {
   return !f.session && (f.path === path || (f.in === id && f.path.endsWith("/" + path)));
 }
 
-// asks is who waits for an answer about a file.
-function asks(f) {
-  const talk = [...app.sessions.values()].find((s) => isAbout(s, f));
-  return talk ? agentOf(talk.question.agent || talk.agent).name : "";
-}
+// waitsAbout is the conversation that waits for an answer about a file.
+const waitsAbout = (f, all) => [...app.sessions.values()].find((s) => isAbout(s, f, all));
 
 // bothOf are the names of two files: where they have the same one, with the conversations that they are from.
 const bothOf = (...two) => two.map((f, i) => (f.path !== two[1 - i].path ? f.path : `${f.path} from ${f.session ? `“${f.title || agentOf(f.by).name}”` : "the project’s documents"}`)).join(" and ");
@@ -107,13 +108,15 @@ export function Files({ route }) {
   const files = (lists?.files ?? []).filter(fits);
   const documents = (lists?.documents ?? []).filter(fits);
   const row = (documents) => (f, i) => {
-    const name = f.heading || nameOf(f.path), where = placeOf(f.path, name), from = f.title || agentOf(f.by).name, asker = asks(f);
+    const name = f.heading || nameOf(f.path), where = placeOf(f.path, name), from = f.title || agentOf(f.by).name, talk = waitsAbout(f, all);
     const who = f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name;
-    const below = f.found ? html`${where && where + " · "}<${Marked} text=${quote(f.found)} words=${q.trim()} />` : html`<span class="phone-inline">${[documents ? who : from, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}`;
+    const inPlace = (words) => !documents && html`<span class="in-place">${words}</span>`; // of the column, where that has no room
+    const below = f.found ? html`${inPlace(from + " · ")}${where && where + " · "}<${Marked} text=${quote(f.found)} words=${q.trim()} />`
+      : documents ? html`<span class="phone-inline">${[who, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}` : html`${inPlace(from)}<span class="phone-inline">, ${when(f.changed)}</span>${where && inPlace(" · ")}${where}`;
     return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => pressed(e, f)}>
     <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
-    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${asker && html`<span class="chip spot t">${asker} asks</span>`}</div><div class="tiny faint cut">${below}</div></div></div></td>
-    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${from}</span></span>`}</td>
+    <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${talk && html`<span class="chip spot t">${askerOf(talk).name} asks</span>`}</div><div class="tiny faint cut">${below}</div></div></div></td>
+    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut" title=${from}>${from}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   };
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
@@ -130,7 +133,7 @@ export function Files({ route }) {
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
           ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
         <h2 class="h-17">From conversations</h2>
-        ${files.length > 0 ? html`<table class="list" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
+        ${files.length > 0 ? html`<table class="list talks" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
           : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
       ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${changes} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
         : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${changes} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => (document.querySelector(".library tr[aria-current]")?.focus(), set({ file: undefined, session: undefined, doc: undefined }))} /></aside>`)}</div>`;
@@ -142,7 +145,7 @@ const mostCounted = 6;
 // Glance is a file at a glance: how it begins, its versions, who reads it.
 function Glance({ file, listed, changed, choose, close }) {
   const [{ text, versions, counts, problem }, setState] = useState({ text: null, versions: [], counts: new Map(), problem: null });
-  const isWords = isText(file.path);
+  const isWords = isText(file.path), words = useMemo(() => (text ? wordsIn(text) : 0), [text]);
   useEffect(() => {
     let left = false;
     (async () => {
@@ -161,7 +164,6 @@ function Glance({ file, listed, changed, choose, close }) {
   }, [file.session, file.path, changed]);
   if (problem) return html`<div class="bar"><div class="grow"><h2>${nameOf(file.path)}</h2></div><button type="button" class="tool sm" aria-label="Close" onClick=${close}>${icon("x")}</button></div><div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>`;
   const name = listed?.heading || nameOf(file.path);
-  const words = text ? text.split(/\s+/).filter(Boolean).length : 0;
   const readers = (listed?.readers ?? []).map((id) => agentOf(id).name);
   const talk = file.session ?? listed?.in;
   const beside = talk && app.sessions.has(talk) ? `#/s/${talk}?file=${encodeURIComponent(file.session ? file.path : "/" + file.path)}` : "";
@@ -171,14 +173,14 @@ function Glance({ file, listed, changed, choose, close }) {
     <p class="small dim">${[placeOf(file.path, name), listed && size(listed.size), words > 0 && `${words.toLocaleString("en")} words`].filter(Boolean).join(" · ")}</p>
     <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
       <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>
-      ${isWords && html`<button type="button" title="Copy the text" aria-label="Copy the text" onClick=${() => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied"))}>${icon("copy")}</button>`}
-      <button type="button" title="Copy a link" aria-label="Copy a link" onClick=${() => navigator.clipboard?.writeText(location.href).then(() => toast("The link is copied"))}>${icon("link")}</button>
+      ${isWords && html`<button type="button" title="Copy the text" aria-label="Copy the text" onClick=${() => copy(text ?? "")}>${icon("copy")}</button>`}
+      <button type="button" title="Copy a link" aria-label="Copy a link" onClick=${() => copy(location.href, "The link is copied")}>${icon("link")}</button>
       ${beside && html`<a class="btn" href=${beside} title="Beside its conversation" aria-label="Open it beside its conversation">${icon("message-square")}</a>`}</div>
     ${versions.length > 0 && html`<h3 class="tiny faint">Versions</h3><div class="versions small">${versions.slice(0, 20).map((v) => html`<button type="button" class="bare row" key=${v.number} disabled=${!v.known} onClick=${() => choose(v.number === versions[0].number ? 0 : v.number)}>
       ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `Edited by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : `By ${agentOf(v.by).name || "an agent"}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
-      ${counts.has(v.number) && html`<span class="num"><span class="good">+${counts.get(v.number).added.toLocaleString("en")}</span>${counts.get(v.number).removed > 0 && html` <span class="bad">−${counts.get(v.number).removed.toLocaleString("en")}</span>`}</span>`}</button>`)}</div>`}
+      ${counts.has(v.number) && html`<span class="num"><span class="good">+${counts.get(v.number).added.toLocaleString("en")}</span>${counts.get(v.number).removed > 0 && html` <span class="bad">−${counts.get(v.number).removed.toLocaleString("en")}</span>`}${counts.get(v.number).boxes > 0 && html` ${boxWords(counts.get(v.number).boxes)}`}</span>`}</button>`)}</div>`}
     ${readers.length > 0 && html`<h3 class="tiny faint">Read by</h3><p class="small dim">${readers.join(", ")}</p>`}</div>`;
 }
 
 // wordsChanged counts the words that a version has added and removed.
-const wordsChanged = (before, after) => (before.length + after.length > 400_000 ? { added: 0, removed: 0 } : counted(compared(before, after)));
+const wordsChanged = (before, after) => (before.length + after.length > 400_000 ? { added: 0, removed: 0, boxes: 0 } : counted(compared(before, after)));

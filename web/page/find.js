@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
 import { begin } from "./home.js";
-import { currentTheme, setTheme } from "./side.js";
+import { currentTheme, setTheme } from "./theme.js";
 import { nameOf, when } from "./format.js";
 import { fileIcon } from "./forms.js";
 import { Marked, placeOf, quote } from "./found.js";

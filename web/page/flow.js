@@ -5,6 +5,7 @@ import { Graph, layout } from "./lib/dagre.js";
 import { agentOf, app, isFlow } from "./state.js";
 import { capital, cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
+import { nameIn, runsOf } from "./steps.js";
 import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
@@ -18,25 +19,6 @@ import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 
 const width = 196, height = 84;
-
-// runsOf are the runs of each node's agent, in order. Where an agent is in a flow more than once,
-// each has those of the frame that it is in, and copies in one frame take turns.
-function runsOf(flow, session) {
-  const frames = new Map(flow.nodes.filter((n) => n.kind !== "agent" && n.title).map((n) => [n.title, n.id])), known = new Set(["", ...frames.values()]);
-  const frameOf = (run) => {
-    for (let up = session.runs.get(run.parent); up; up = session.runs.get(up.parent)) if (frames.has(up.agent)) return frames.get(up.agent);
-    return "";
-  };
-  const runs = [...session.runs.values()].filter((run) => run.parent);
-  const nodes = flow.nodes.filter((n) => n.kind === "agent");
-  return new Map(nodes.map((n) => {
-    const all = runs.filter((run) => run.agent === n.agent), same = nodes.filter((other) => other.agent === n.agent);
-    const isPlaced = same.every((other) => known.has(other.in ?? "")) && all.every((run) => same.some((other) => (other.in ?? "") === frameOf(run)));
-    const copies = isPlaced ? same.filter((other) => other.in === n.in) : same;
-    const own = isPlaced ? all.filter((run) => frameOf(run) === (n.in ?? "")) : all;
-    return [n.id, own.filter((_, i) => i % copies.length === copies.indexOf(n))];
-  }));
-}
 
 // statesOf says of each node of a flow how it stands, by the runs of that agent.
 export function statesOf(flow, session) {
@@ -66,7 +48,7 @@ function stateOf(run, session) {
   if (!run) return "idle";
   if (askedIn(session).some((q) => session.isWithin(q.run, run.id))) return "wait";
   if (run.status === "waiting" && isOver(session)) return "halt";
-  if (!isOver(session) && session.items.some((i) => i.run === run.id && i.state === "answered")) return "next"; // others are at work first
+  if (!isOver(session) && run.status !== "completed" && session.items.some((i) => i.run === run.id && i.state === "answered")) return "next"; // others are at work first
   if (isCut(run) || (run.status === "running" && isLeft(run, session))) return "stop";
   if (isMute(run)) return "mute";
   if (isTakenUp(run, session)) return "run";
@@ -147,9 +129,8 @@ function Asked({ here: { session, id }, flow, states, acts }) {
   const ending = isNew ? [{ key: "asks", open: true, question: last.text ?? "", ask: last, agent: last.agent || session.agent }] : [];
   const files = { has: (path) => session.files.has(path) || session.files.has("/" + path) };
   const asking = (q) => flow.nodes.findIndex((n) => states.get(n.id)?.runs.some((run) => session.isWithin(q.run, run.id)));
-  const asker = (q, node) => ({ ...agentOf(q.agent), ...(node?.agent === q.agent && { name: nameIn(flow, node) }) }); // as its box is
   const cards = [...askedIn(session), ...ending].map((q) => [asking(q), q]).sort(([a], [b]) => a - b);
-  return cards.map(([at, q]) => html`<${Question} key=${q.key} item=${q} agent=${asker(q, flow.nodes[at])} acts=${acts} id=${id} openFile=${files} />`);
+  return cards.map(([, q]) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
 }
 
 export function Flow({ here, at, name, status, acts }) {
@@ -216,13 +197,6 @@ export function preview(text) {
   return values.filter(([, value]) => value).slice(0, 4).map(([name, value]) => `${name}: ${value}`).join(", ").slice(0, 200);
 }
 
-// nameIn is what a node is called in its flow: agents that have several are numbered.
-export function nameIn(flow, node) {
-  const name = (n) => n.title || agentOf(n.agent).name;
-  const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
-  return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
-}
-
 function Card({ flow, node, state, session, at, select, style }) {
   const agent = agentOf(node.agent);
   const [drawing, tint] = icons[state.state], said = lastWords(session, state), spent = spentOf(session, state.runs);
@@ -240,12 +214,13 @@ const frameIcons = { __proto__: null, parallel: "columns-2", loop: "repeat", tea
 // Drawing lays the graph out from left to right.
 function Drawing({ flow, states, session, at, select, chips, toList, live, cut }) {
   const [zoom, setZoom] = useState(1);
-  const box = useRef(null);
+  const box = useRef(null), sized = useRef("");
   const drawn = useMemo(() => laidOut(flow), [flow]);
   const [room, setRoom] = useState({ width: 0, height: 0, above: 0 });
   // Chips lie on the drawing, and cards are above it.
   const measure = () => {
-    const { clientWidth: width, clientHeight: height, offsetTop } = box.current, now = { width, height, above: offsetTop ? 24 : 80 };
+    const { clientWidth: width, clientHeight, offsetTop } = box.current, height = clientHeight + app.toastsHeight;
+    const now = { width, height, above: offsetTop ? 24 : 80 };
     setRoom(now);
     return now;
   };
@@ -256,7 +231,9 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
   // What is drawn is never too small to be read, unless somebody asks for all of it: what does
   // not fit is scrolled to.
   const resize = () => {
-    measure();
+    const { width, height } = measure(), size = width + " " + height;
+    if (size === sized.current) return; // for a toast nothing moves
+    sized.current = size;
     setZoom(1);
     requestAnimationFrame(() => [".node[aria-current]", ".node.wait", ".node.run"].map((kind) => box.current?.querySelector(kind)).find(Boolean)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
   };

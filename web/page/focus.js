@@ -56,7 +56,8 @@ function watch(from) {
     if (isLost && card) take(isGone ? heir(after) : card);
     else if (isLost && !isGone && wasOff && !from.disabled) take(from); // what it was switched off for is done
     else if (isLost && isGone) late = setTimeout(() => isNowhere() && take(isShown(around) ? around : place()), moment); // whoever took it away may know better
-    if (card && isLost && isGone && document.activeElement.matches("h1, .node")) headline = document.activeElement;
+    if (card && isLost && isGone && document.activeElement.matches(cards)) watch(document.activeElement); // which may go as well, as what the same answer covers
+    else if (card && isLost && isGone && document.activeElement.matches("h1, .node")) headline = document.activeElement;
     else if (isGone || !(isLost || (card ?? from).contains(at))) end();
   };
   const ends = () => (seen.disconnect(), clearTimeout(timer), (headline = null), (end = () => {}));
@@ -85,10 +86,13 @@ const isShown = (e) => e?.isConnected && e.checkVisibility();
 // nextCard is the first card that something can be done about, of those given before all others.
 const nextCard = (after) => [...after, ...document.querySelectorAll(cards)].find((card) => isShown(card) && card.querySelector(".row button, .row .btn, .row .chip"));
 
-function take(element) {
+// take gives an element the focus. A card is shown from its beginning: of one that is higher than
+// what scrolls it browsers show the middle.
+export function take(element) {
   if (!element) return;
   if (element.tabIndex < 0) element.tabIndex = -1; // so that it can have it, and is no stop of the tab key
-  element.focus({ preventScroll: element.matches("textarea, h1") });
+  element.focus({ preventScroll: element.matches("textarea, h1, .needs") });
+  if (element.matches(".needs")) element.scrollIntoView({ block: "nearest" });
 }
 
 // useVisit gives a panel that was opened by a button the focus, and gives it back when

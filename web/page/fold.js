@@ -211,7 +211,7 @@ export class Session {
   // retry shows that a call is tried again: one line for the whole series.
   retry(event, cause) {
     const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.at === event.step);
-    const values = { code: cause.code, attempt: cause.attempt ?? 1, wait: cause.retry_ms ?? 0, time: event.time };
+    const values = { code: cause.code, attempt: triesAt(this, event), wait: cause.retry_ms ?? 0, time: event.time };
     if (before) return void Object.assign(before, values, { version: before.version + 1 });
     this.#retries++;
     this.add(event, { type: "retry", at: event.step, ...values });
@@ -311,6 +311,11 @@ const isDeath = (body) => body?.reason?.startsWith("interrupted");
 const unused = ["json_correction", "reply_cut", "reply_missing", "answer_unused"];
 
 // lasting are the ends of a run that need no word.
+// isTry says of a warning that a model was tried in vain since the run went on, and triesAt how often at
+// a step: numbers of attempts count what was stopped, too.
+const isTry = (s, w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0);
+const triesAt = (s, { run, step }) => s.warnings.filter((w) => isTry(s, w) && w.run === run && w.step === step).length;
+
 const lasting = ["answered", "input_requested", "handed_off"];
 
 // began is what a run has taken that begins now.
@@ -339,7 +344,7 @@ const handlers = {
   __proto__: null, // names come from outside
   run_started(s, e, b) {
     s.runs.set(e.run, {
-      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
+      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", node: b.node ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
       started: e.time, ended: "", waited: 0, idle: 0, pauses: [], status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b.depth));
@@ -415,7 +420,7 @@ const handlers = {
     if (entry) {
       const state = b.asks ? "waiting" : isFailure(b.class) || isNoTool(b) ? "failed" : "done";
       Object.assign(entry, { state, content: b.content, class: b.class ?? "", error: b.error ?? "", size: b.size, ms: b.duration_ms, version: entry.version + 1 });
-      Object.assign(entry.span, { end: entry.span.end || e.time, class: b.class ?? "" });
+      Object.assign(entry.span, { end: entry.span.end || e.time, class: b.class ?? "", ms: b.duration_ms });
     }
     if (!b.asks) s.complete(e);
     const away = b.cause?.code === "tool_server_down" && b.cause.server;
@@ -543,6 +548,6 @@ const handlers = {
 
 // triedIn is whose model call failed last, and how often it was tried since the run last went on.
 function triedIn(s) {
-  const all = s.warnings.filter((w) => w.code === "model_failed" && Date.parse(w.time) >= (Date.parse(s.resumed) || 0)), last = all.at(-1);
-  return { by: last?.agent, tries: all.filter((w) => w.run === last.run && w.step === last.step).length };
+  const last = s.warnings.findLast((w) => isTry(s, w));
+  return { by: last?.agent, tries: last ? triesAt(s, last) : 0 };
 }

@@ -1,6 +1,6 @@
 // What goes on from a place in a session, in a session of its own.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { go, talkAddress } from "./route.js";
 
 export const fork = async (id, here, seq) => go(talkAddress((await api.fork(id, seq)).session));

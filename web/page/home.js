@@ -1,11 +1,13 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, brokenWords, byTime, can, castOf, isFlow, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
+import { app, agentOf, brokenWords, byTime, can, castOf, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
 import { empty, longPaste, sendingOf, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
+import { askerOf as asker } from "./steps.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
-import { asOrder, gates, lower, now } from "./words.js";
+import { useKept } from "./fields.js";
+import { asOrder, gates, lower, now, withoutChoices } from "./words.js";
 import { nameOf, when } from "./format.js";
 import { since, fileIcon } from "./forms.js";
 import { goTo } from "./keys.js";
@@ -14,6 +16,7 @@ import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useLayoutEffect
 
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const ApprovalAtHome = lazy(() => styled(() => import("./cards.js")), "ApprovalAtHome");
+const ChoicesAtHome = lazy(() => styled(() => import("./cards.js")), "ChoicesAtHome", () => html`<div class="row wrap end"></div>`);
 
 // entryPoints are the agents that people talk to: all, where none is marked.
 export function entryPoints() {
@@ -114,33 +117,34 @@ function Ask() {
       <span class="grow"></span><span class="tiny faint desk-only"><kbd>↵</kbd> to send</span><button class="primary send" aria-label="Send" disabled=${busy || (!text.trim() && !files.length)}>${icon("arrow-up")}</button></div></form>`;
 }
 
-// asker is who asks: in a flow the agent at work, and not the flow.
-const asker = ({ agent, question: q }) => agentOf((q?.kind !== "gate" && q?.agent) || agent);
-
 // Waits are the questions that wait, each with its answers.
 function Waits() {
   const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
   const key = (s) => `${s.id} ${s.question?.id}`;
   const list = waiting().filter((s) => !answered.includes(key(s)));
-  const answer = (s, values, done = () => {}) => {
-    setAnswered((all) => [...all, key(s)]);
-    api.answer(s.id, { question: s.question.id, ...values }).then(() => (done(), toast(given(s, values))), (problem) => (setAnswered((all) => all.filter((one) => one !== key(s))), toast(problem.message)));
+  const answer = (s) => (q, values, done = () => {}, refused) => {
+    const { name } = asker(s);
+    return api.answer(s.id, { question: q.id, ...values }).then(() => {
+      done();
+      setAnswered((all) => [...all, key(s)]);
+      toast(given(s, values, name));
+      return true;
+    }, (problem) => void (problem.status !== 401 && refused(problem)));
   };
   const card = (s) => {
     const agent = asker(s);
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(q?.text ?? "")}</p>
-      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${(values, done) => answer(s, values, done)} />` : html`<div class="row wrap end">${gate || !q ? html`<a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a>`
-        : html`${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} onClick=${() => answer(s, { choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm" href=${talkAddress(s.id)}>${q.choices?.length ? "Something else…" : "Answer"}</a>`}</div>`}</article>`;
+      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(withoutChoices(q?.text ?? "", q?.choices), q?.choices?.length ? 2 : 6)}</p>
+      ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
+        : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;
   };
   return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
 }
 
 // given says what was answered, and to whom.
-function given(s, { allow, choice }) {
-  const { name } = asker(s), q = s.question;
+function given({ question: q }, { allow, choice }, name) {
   return allow ? `You ${allow === "no" ? "did not allow" : "allowed"} ${name} to ${lower(asOrder(q.tool, q.arguments))}${allow === "session" ? ", in this whole conversation" : ""}` : `You answered ${name}: “${choice}”`;
 }
 
@@ -154,7 +158,7 @@ function gateWords({ arguments: { phase = "", next = "", ready = true, blockers,
   return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${kept ? "Carry out the plan that is there, or what should be different?" : lacking ? "What should be different?" : next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
 }
 
-const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, 2).join(" ").slice(0, 220);
+const firstLines = (text, most = 2) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, most).join(" ").slice(0, 110 * most);
 
 // CarryOn lists what was touched last: conversations, and documents.
 function CarryOn({ alone }) {
@@ -232,12 +236,14 @@ function Card({ agent }) {
 }
 
 export function FlowCard({ flow }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useKept(`about.${app.me.name}.${flow.name}`);
   const run = async (event) => {
     event.preventDefault();
     if (!text.trim()) return;
     try {
-      goTo(talkAddress((await api.runFlow(flow.name, text.trim())).session, "flow"), "#main h1");
+      const { session } = await api.runFlow(flow.name, text.trim());
+      setText("");
+      goTo(talkAddress(session, "flow"), "#main h1");
     } catch (problem) {
       toast(problem.message);
     }

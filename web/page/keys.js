@@ -1,5 +1,6 @@
 // The keyboard. Single letters act only outside fields, and can be switched off.
 
+import { take } from "./focus.js";
 import { kept } from "./kept.js";
 import { go, talkAddress } from "./route.js";
 import { waiting } from "./state.js";
@@ -30,15 +31,16 @@ function step(by) {
 // takeFocus gives the focus to the first of what is there, by the first selector that finds
 // something, now or in a moment: until then whoever does something else keeps it.
 export function takeFocus(...selectors) {
-  const take = () => {
+  const given = () => {
     const found = selectors.flatMap((selector) => [...document.querySelectorAll(selector)]).find((e) => e.checkVisibility());
     if (!found) return false;
     if (found.tabIndex < 0) found.tabIndex = -1; // so that it can have it
-    found.focus();
+    if (found.matches(".needs")) take(found);
+    else found.focus();
     return true;
   };
-  if (take()) return;
-  const seen = new MutationObserver(() => take() && end());
+  if (given()) return;
+  const seen = new MutationObserver(() => given() && end());
   const timer = setTimeout(() => end(), 10_000);
   const end = () => (seen.disconnect(), clearTimeout(timer), ["keydown", "pointerdown"].forEach((kind) => removeEventListener(kind, end, true)));
   seen.observe(document.body, { childList: true, subtree: true });
@@ -61,6 +63,13 @@ function panel() {
   if (files ? !shown : shown || row) takeFocus(".glance", ".panel");
 }
 
+// A key that is held acts once: what it did may have given the focus to another button, or brought
+// another card. In a text Enter is a line.
+addEventListener("keydown", (event) => {
+  const isLine = event.target.matches?.("textarea") && !event.ctrlKey && !event.metaKey;
+  if (event.repeat && (event.key === "Escape" || (event.key === "Enter" && !isLine))) event.preventDefault(), event.stopImmediatePropagation();
+}, true);
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
   let after = "", escaped = 0, led = "";
@@ -73,7 +82,7 @@ export function listenTo(acts) {
       let at = cards.findIndex((e) => e.contains(document.activeElement));
       if (at < 0 && led === location.hash && document.activeElement === document.body) at = 0; // the one that it has led to
       const card = cards[at + 1] ?? (list.length === 1 && here === 0 ? cards[0] : null);
-      if (card) return card.setAttribute("tabindex", "-1"), card.focus();
+      if (card) return take(card);
       if (!next) return;
       goTo((led = talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : "")), "#main .needs, .composer textarea");
     },

@@ -1,7 +1,7 @@
 // Which model answers, as a control: in a conversation, and before one begins.
 
 import { app, can, toast } from "./state.js";
-import { count } from "./format.js";
+import { cost, count, money } from "./format.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id || "";
@@ -18,11 +18,12 @@ const answerCost = ({ price }, tokens) => (price && tokens > 0 ? (tokens * price
 // usualAnswer is how many tokens an answer has, about.
 const usualAnswer = 600;
 
-const priceWords = (model, tokens) => {
+// priceWords is what a model costs, where a request holds so many tokens.
+export const priceWords = (model, tokens) => {
   const each = answerCost(model, tokens);
   if (!model.price) return "no price known";
   if (!model.price.input && !model.price.output) return "free";
-  return each > 0 ? `about $${each < 0.01 ? each.toFixed(4) : each.toFixed(2)} an answer` : `$${model.price.input} in, $${model.price.output} out, per million tokens`;
+  return each > 0 ? `about ${cost(each)} an answer` : `${money(model.price.input)} in, ${money(model.price.output)} out, per million tokens`;
 };
 
 const about = (model, tokens) =>
@@ -45,13 +46,14 @@ export function ModelChoice({ model, choose, quiet = false, agent = null, answer
   const place = useRef(null);
   useEffect(() => {
     if (!open) return;
+    const by = document.activeElement; // its own button, or another that has opened it
     place.current?.querySelector(".pop button")?.focus();
     const away = (event) => !place.current?.contains(event.target) && setOpen(false);
     const escape = (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       setOpen(false);
-      place.current?.querySelector("button")?.focus();
+      (by?.isConnected && by !== document.body ? by : place.current?.querySelector("button"))?.focus();
     };
     addEventListener("pointerdown", away);
     addEventListener("keydown", escape, true);

@@ -1,7 +1,9 @@
 // What else can be done with a conversation, behind one button.
 
-import { api } from "./api.js";
+import { get } from "./api.js";
+import { api } from "./shelf.js";
 import { forget } from "./draft.js";
+import { plainPath } from "./forms.js";
 import { keep, kept } from "./kept.js";
 import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
@@ -40,25 +42,39 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   const act = (name, drawing, what, disabled = false) => html`<button type="button" class="opt" disabled=${disabled} onClick=${() => (setOpen(false), what())}>${icon(drawing)}<span class="grow">${name}</span></button>`;
   const view = (name, words, drawing) => html`<a class="opt phone-only" href=${talkAddress(id, name)} onClick=${() => setOpen(false)} aria-current=${route.view === name ? "true" : undefined}>${icon(drawing)}<span class="grow">${words}</span></a>`;
   const begun = here.session.seq > 0;
+  // remove says what of a delivery stays in the repository, which only the server knows.
+  const remove = async () => {
+    const { stays } = delivers ? await get("api/deliveries/" + encodeURIComponent(id)).catch(() => ({})) : {};
+    deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/")), stays);
+  };
   return html`<span class="has-pop"><button type="button" ref=${button} class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
     ${open && html`<div class="pop right" role="group" aria-label="More">
       ${delivers && view("delivery", "Delivery", "package-check")}${view("", "Conversation", "message-square")}${view("run", "Run", "activity")}${flows && view("flow", "Flow", "workflow")}
       ${act("Rename", "pencil", () => setRenaming(true), !begun)}
       ${!delivers && act(`Files of other conversations${info?.related?.length ? ` (${info.related.length})` : ""}`, "link", () => setRelating(true), !begun)}
       ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
-      ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => api.change(id, { archived: !info?.archived }).then(refresh), !begun)}
+      ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => archive(id, title, !info?.archived), !begun)}
       ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
-      ${act("Delete", "trash", () => deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/"))))}</div>`}
+      ${act("Delete", "trash", remove)}</div>`}
     ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}
     ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
       <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
 }
 
+// archive puts a conversation aside, or back, and says where it is.
+function archive(id, title, archived) {
+  const change = (to) => api.change(id, { archived: to }).then(refresh);
+  const undo = () => (dismiss(said), change(!archived).catch((problem) => toast(problem.message)));
+  let said = null;
+  change(archived).then(() => (said = toast(archived ? `“${title}” is archived: below the other conversations, and in Find anything` : `“${title}” is back among the conversations`, undo)), (problem) => toast(problem.message));
+}
+
 // deleteSession takes a conversation away, for good only after a while, or when the page is left.
 // Until then, whoever opens it has it back: what is written there must not go with it. What it
-// does at the moment ends at once. Its own files go along: files are their paths. What somebody
-// has written meanwhile in another tab, or with another program, keeps it: the server compares.
-export function deleteSession(id, title, files = []) {
+// does at the moment ends at once. Its own files go along: files are their paths, and stays says
+// what does not. What somebody has written meanwhile in another tab, or with another program,
+// keeps it: the server compares.
+export function deleteSession(id, title, files = [], stays = "") {
   const { status, written } = app.sessions.get(id) ?? {};
   const runs = status === "running";
   const name = `“${title || "The conversation"}”`;
@@ -84,7 +100,7 @@ export function deleteSession(id, title, files = []) {
     if (left) clear(id); // nobody is there any more to do so later
     api.remove(id, written).then(() => clear(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
   };
-  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${files[0]}` : `${files.length} files`}` : ""}`, undone, 10_000, forGood);
+  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${plainPath(files[0])}` : `${files.length} files`}` : ""}${stays && `. ${stays}`}`, undone, 10_000, forGood);
   addEventListener("pagehide", forGood);
   addEventListener("hashchange", opened, true); // before the page goes there
 }

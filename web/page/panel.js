@@ -3,17 +3,18 @@
 
 import { useVisit } from "./focus.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
+import { copy } from "./copy.js";
 import { agentOf, app, dismiss, toast } from "./state.js";
-import { Compared, compared, counted, Lines } from "./changes.js";
+import { boxWords, Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
 import { takeFocus } from "./keys.js";
 import { Seek } from "./seek.js";
-import { hour, nameOf, size, when } from "./format.js";
+import { nameOf, size, when } from "./format.js";
 import { fileIcon, titleOfFile } from "./forms.js";
 import { placeOf } from "./found.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Bones, html, icon, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
 
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {
@@ -116,7 +117,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
       <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${[placeOf(file.path, title), info && `saved ${when(info.at)}`].filter(Boolean).join(" · ")}</div></div>
       ${pick("desk-only")}
-      ${text_ && tool("Copy the text", "copy", () => navigator.clipboard?.writeText(text ?? "").then(() => toast("Copied")))}
+      ${text_ && tool("Copy the text", "copy", () => copy(text ?? ""))}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "phone-only")}
       <a class="btn tool sm" href=${fileAddress(file) + (version ? `?version=${version}` : "")} download title="Download" aria-label="Download">${icon("download")}</a>
       ${tool(full ? "Beside the conversation" : "Full width", full ? "minimize-2" : "maximize-2", () => setFull(!full), "desk-only")}
@@ -177,9 +178,9 @@ function Since({ changes, box }) {
     next?.focus();
     next?.scrollIntoView({ block: "center" });
   };
-  const { known, against, setAgainst, readable, added, removed } = changes;
-  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words</span>`}<label class="btn sm pick since"><span>Since version ${against}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
-    <button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button>`;
+  const { known, against, setAgainst, readable, added, removed, boxes } = changes;
+  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words${boxes > 0 && `, ${boxWords(boxes)}`}</span>`}<label class="btn sm pick since"><span>Since version ${against}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
+    <span class="row"><button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button></span>`;
 }
 
 // Changes shows what differs between two versions: in the rendered text, word by word.

@@ -7,7 +7,9 @@ import { html, icon } from "./view.js";
 
 // Chats lists all conversations, on a phone.
 export function Chats() {
-  return html`<div class="page"><div class="in"><h1>Conversations</h1><ul class="recent chats">${byTime().map((s) => html`<li key=${s.id}><${Entry} session=${s} /></li>`)}</ul>
+  const list = (all) => html`<ul class="recent chats">${all.map((s) => html`<li key=${s.id}><${Entry} session=${s} /></li>`)}</ul>`, archived = byTime(true);
+  return html`<div class="page"><div class="in"><h1>Conversations</h1>${list(byTime())}
+    ${archived.length > 0 && html`<details class="did"><summary class="acts">${icon("archive")}<span>Archived</span>${icon("chevron-down", "chev")}</summary>${list(archived)}</details>`}
     ${byTime().length === 0 && html`<p class="dim">Nothing was said yet. <a class="link" href="#/">Begin</a>.</p>`}</div></div>`;
 }
 

@@ -134,7 +134,7 @@ function Branch({ name, value, depth }) {
   const label = name !== "" && html`<b>${name}</b>${": "}`;
   if (value === null || typeof value !== "object") return html`<div class="leaf-row">${label}<code class=${typeof value === "string" ? "hljs-string" : "hljs-number"}>${JSON.stringify(value)}</code></div>`;
   const entries = Object.entries(value);
-  return html`<details class="branch" open=${depth < 2}><summary>${label}<span class="faint">${Array.isArray(value) ? `${entries.length} items` : `${entries.length} fields`}</span></summary>
+  return html`<details class="branch" open=${depth < 2}><summary>${label}<span class="faint">${`${entries.length} ${Array.isArray(value) ? "item" : "field"}${entries.length === 1 ? "" : "s"}`}</span></summary>
     ${entries.slice(0, mostChildren).map(([key, child]) => html`<${Branch} key=${key} name=${key} value=${child} depth=${depth + 1} />`)}${entries.length > mostChildren && html`<p class="small faint">and ${entries.length - mostChildren} more</p>`}</details>`;
 }
 

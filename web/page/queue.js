@@ -1,8 +1,15 @@
 // Messages that wait until the answer in the making is there. They live on the server.
 
-import { api } from "./api.js";
+import { api } from "./shelf.js";
 import { toast } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
+
+// why says for which reason a queue is held.
+const why = {
+  __proto__: null, // the reasons come from outside
+  stopped: "the answer before was stopped", failed: "the answer before did not work out", asks: "you are asked something first", unfinished: "the answer before is not complete",
+  interrupted: "the answer before was interrupted", unsent: "the next message could not be sent",
+};
 
 export function Queue({ id, queue, setQueue }) {
   const [editing, setEditing] = useState(null);
@@ -25,7 +32,7 @@ export function Queue({ id, queue, setQueue }) {
     });
   };
   if (!queue.messages.length) return null;
-  return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: the answer before was stopped, did not work out, or asks you something.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
+  return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
     ${editing?.number === m.number
       ? html`<form class="row grow" onSubmit=${save}><input class="grow" aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} /><button class="sm">Keep</button></form>`
       : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>

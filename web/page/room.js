@@ -4,13 +4,15 @@
 import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { editedBefore, empty, sendingOf, useDraft } from "./draft.js";
-import { address, go, replace, talkAddress } from "./route.js";
+import { editing, empty, sendingOf, useDraft } from "./draft.js";
+import { kept } from "./kept.js";
+import { address, go, talkAddress } from "./route.js";
 import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, hour, money } from "./format.js";
 import { mostOf } from "./fold.js";
 import { useQueue, useSession } from "./session.js";
-import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useRef, useState } from "./view.js";
+import { Toasts } from "./side.js";
+import { Bones, Face, html, icon, lazy, styled, useCalm, useEffect, useMemo, useState } from "./view.js";
 
 const ModelChoice = lazy(() => import("./models.js"), "ModelChoice", () => null);
 const Beginning = lazy(() => styled(() => import("./beginning.js")), "Beginning", () => html`<div class="flow"></div>`); // the box stays below
@@ -49,10 +51,11 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
   const edit = (item) => setDraft({ text: item.text, files: item.parts.filter((part) => part.data), instead: item });
   return {
     agent: agentID,
+    session: () => here.session,
     say: (text) => trying(() => api.say(id, text)),
     stop: () => trying(() => api.cancel(id)),
     resume: () => trying(() => api.resume(id)),
-    copy: (text) => navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("This browser does not let the page copy.")),
+    copy: (text) => import("./copy.js").then(({ copy }) => copy(text)), // which is there by then: see begin
     edit,
     anew: () => lastSaid() && setDraft({ text: lastSaid().text, files: [], instead: lastSaid() }),
     drop: () => trying(forked("drop")),
@@ -69,7 +72,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     send: (draft, running) => trying(async () => {
       if (sending) return;
       sending = app.connection === "lost"; // then it stays in the box until the server has it
-      const ended = sendingOf(id, draft, setDraft);
+      const ended = sendingOf(id, draft, setDraft), slow = setTimeout(toast, 2000, "Still sending. What you wrote is kept.");
       if (sending) tryNow();
       else setDraft(draft.aside ?? empty);
       try {
@@ -81,6 +84,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
         throw problem;
       } finally {
         sending = false;
+        clearTimeout(slow);
         ended();
       }
     }),
@@ -116,9 +120,11 @@ export function Room({ route }) {
   // Who leaves may have seen an answer that is not known as new yet.
   useEffect(() => () => here.caughtUp && here.session.status !== "running" && !document.hidden && app.sessions.has(id) && api.seen(id).catch(() => {}), [id]);
   useEffect(() => {
-    const was = here.caughtUp && editedBefore(id, session.items);
-    if (was) setDraft(was);
+    if (here.caughtUp && editing.some((key) => kept(key + id))) import("./before.js").then(({ edited }) => setDraft((now) => edited(id, session.items) ?? now), () => {});
   }, [id, here.caughtUp]);
+  useEffect(() => {
+    if (here.caughtUp && kept("sending." + id)) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft), () => {});
+  }, [id, here.caughtUp, session.items.length]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   if (here.missing) return html`<div class="page"><div class="in"><h1>This conversation cannot be loaded now</h1><p>It is shown as soon as it can be.</p></div></div>`;
   const drop = async (event) => {
@@ -159,6 +165,7 @@ export function Room({ route }) {
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
         ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
+        <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
           hint=${asked?.ask.kind === "approval" ? "Decide above; what you write here says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />

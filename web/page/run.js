@@ -2,8 +2,10 @@
 
 import { useVisit } from "./focus.js";
 import { api } from "./shelf.js";
-import { agentOf, toast } from "./state.js";
-import { cost, count, short, size } from "./format.js";
+import { copy } from "./copy.js";
+import { agentOf, app, toast } from "./state.js";
+import { namesIn } from "./steps.js";
+import { cost, count, size } from "./format.js";
 import { clock, duration, json, plainPath, visible } from "./forms.js";
 import { isFailure } from "./fold.js";
 import { isCut, timesAt, workedOn } from "./worked.js";
@@ -137,7 +139,10 @@ function figuresOf(rows, session) {
 export function Run({ here, at, agent }) {
   const { session, id } = here;
   const [toScale, setToScale] = useState(false);
-  const rows = useMemo(() => rowsOf(session), [session.version]);
+  const rows = useMemo(() => {
+    const names = namesIn(agent.id, session);
+    return rowsOf(session).map((row) => (row.kind === "run" && names.has(row.run.id) ? { ...row, name: names.get(row.run.id) } : row));
+  }, [session.version, app.flows]);
   const number = Number(at) || 0;
   // What takes longer the more calls there are is computed when something happens, not
   // when somebody scrolls.
@@ -242,6 +247,14 @@ const standings = { __proto__: null, running: " works", failed: " failed", waiti
 // stands says behind an agent's name how its run stands, or came to its end.
 export const stands = ({ status, stop, died }) => standings[died ? "interrupted" : status] ?? (stopped(stop) ? `: ${lower(stopped(stop))}` : stop === "handed_off" ? " hands over" : " answers");
 
+// tookOf is how long what a row shows took, as far as it is known: of a tool what it says itself,
+// as the panel of that call has it.
+export function tookOf({ kind, run, span, start, from, end }) {
+  if (!end || (run && isCut(run))) return NaN;
+  if (run) return workedOn(run);
+  return (kind === "tool" ? span.ms : undefined) ?? Date.parse(end) - Date.parse(from || start);
+}
+
 function Lane({ row, scale, current, id }) {
   // What has not ended goes on beyond the last thing that happened: the drawing ends there.
   const place = (from, to) => {
@@ -249,12 +262,11 @@ function Lane({ row, scale, current, id }) {
     return { left: left + "%", width: Math.min(100 - left, Math.max(0.2, ((scale.at(to) - scale.at(from)) / scale.total) * 100)) + "%" };
   };
   const end = row.end || new Date().toISOString();
-  const ms = !row.end || (row.run && isCut(row.run)) ? NaN : row.run ? workedOn(row.run) : Date.parse(row.end) - Date.parse(row.from || row.start);
   let drawing = null, label = "", bars = null;
   if (row.kind === "run") {
     const agent = agentOf(row.run.agent);
     drawing = html`<${Face} id=${row.run.agent} name=${agent.name} size="s" />`;
-    label = html`<b class="cut">${agent.name}${stands(row.run)}</b>`;
+    label = html`<b class="cut">${row.name ?? agent.name}${stands(row.run)}</b>`;
     bars = piecesOf(row.run, end).map(([from, to]) => html`<i key=${from} class="ag" style=${place(from, to)}></i>`);
   } else if (row.kind === "model") {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();
@@ -278,7 +290,7 @@ function Lane({ row, scale, current, id }) {
     label = html`<span class="cut" title=${row.warning.text}>${agentOf(row.warning.agent).name}: ${inShort(row.warning.cause) || row.warning.text}</span>`;
   }
   const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
-  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? row.from && html`<${Since} time=${row.from} />` : duration(ms)}</span><span class="track">${bars}</span></div>`;
+  return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? row.from && html`<${Since} time=${row.from} />` : duration(tookOf(row))}</span><span class="track">${bars}</span></div>`;
 }
 
 // useClock is the time, which goes on each second for as long as it runs. All who show how long
@@ -342,7 +354,7 @@ function Call({ id, number, turn, step, close }) {
       left = true;
     };
   }, [id, number]);
-  const copyAs = (as) => api.callAs(id, number, as).then((text) => navigator.clipboard?.writeText(text)).then(() => toast(`Copied: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
+  const copyAs = (as) => api.callAs(id, number, as).then((text) => copy(text, `Copied: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
   const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";

@@ -6,9 +6,10 @@ import { sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
 import { leave } from "./signin.js";
+import { copy } from "./copy.js";
 import { agentOf, app, can, dismiss, toast } from "./state.js";
 import { Lines } from "./changes.js";
-import { currentTheme, setTheme } from "./side.js";
+import { setTheme } from "./theme.js";
 import { kept, keep } from "./kept.js";
 import { capital, count, cost, day, hour, money, nameOf, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
@@ -29,7 +30,7 @@ export function Settings({ section }) {
   useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
   return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
-    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
+    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim lead-in" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
 }
 
 function useLoaded(load, ...changed) {
@@ -61,8 +62,8 @@ function Missing({ problem, what }) {
   return problem.code === "absent" ? html`<p class="dim">This server does not let the page change ${what}. Edit <code>troupe.yaml</code> and start it anew.</p>` : html`<${Trouble} code=${problem.code} context=${{ detail: problem.message }} />`;
 }
 
-// asWritten is a value as people write it, which matters for times.
-const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1");
+// asWritten is a value as people write it, which matters for times and for cents.
+const asWritten = (value = "") => value.replace(/^\d+\.\d$/, "$&0").replace(/^(\d.*[hm])0s$/, "$1").replace(/^(\d+h)0m$/, "$1");
 
 // SettingRow is a setting with a field that saves when it is left. What is being written
 // stays, though somebody else changes the setting meanwhile: whoever saves it is told then.
@@ -71,9 +72,9 @@ const asWritten = (value = "") => value.replace(/^(\d.*[hm])0s$/, "$1").replace(
 function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useRefusal(); // { value, why, code }
-  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null);
+  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null), send = useRef(null), saved = useRef(Promise.resolve());
   now.current = setting?.value ?? "";
-  const isWritten = () => value.trim() !== asWritten(seen.current);
+  const isWritten = () => ![seen.current, asWritten(seen.current)].includes(value.trim());
   const take = () => (setValue(asWritten(now.current)), setRefused(null), (seen.current = now.current));
   const isWrong = refused?.value === value, isLeft = () => isWrong && document.activeElement !== field.current;
   useEffect(() => {
@@ -83,24 +84,24 @@ function SettingRow({ setting, title, text, save, unit = "", read = unit ? amoun
     if (!app.me.mistake && refused?.code === "mistake" && isLeft()) take();
   }, [app.me.mistake]);
   if (!setting) return null;
-  const done = async () => {
+  send.current = async () => {
     if (isWrong && now.current !== seen.current) return take();
-    if (!isWritten() || (isWrong && refused.code !== "mistake")) return;
+    if (!isWritten()) return setValue(asWritten(value.trim()));
+    if (isWrong && refused.code !== "mistake") return;
     const { value: sent, wrong } = read(value);
     if (wrong) return setRefused({ value, why: wrong });
-    const was = seen.current;
-    seen.current = value.trim(); // so that it is sent once, though Enter and leaving the field both save
-    const { next, trouble } = await save({ [setting.key]: sent }, { [setting.key]: was }, true);
+    const { next, trouble } = await save({ [setting.key]: sent }, { [setting.key]: seen.current }, true);
     if (trouble?.code === "stale") take();
-    else if (trouble) seen.current = was; // what is wrong can be corrected
-    else {
+    else if (!trouble) {
       seen.current = find(next, setting.key)?.value ?? ""; // which may be another text than was written
       setValue((written) => (written === value ? asWritten(seen.current) : written));
     }
     setRefused(trouble && trouble.code !== "stale" ? { value, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
   };
+  // Enter and leaving the field both save: one after the other, each what stands there by then.
+  const done = () => (saved.current = saved.current.then(() => send.current()));
   const reason = setting.key.replace(/\W/g, "-") + "-wrong";
-  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input ref=${field} type=${type} aria-label=${title} value=${value} placeholder=${setting.usual || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
+  return html`<div><div><b>${title}</b><p>${text}${setting.locked && html` <span class="faint">${icon("lock")} ${setting.locked}</span>`}</p></div><label class="field edge narrow">${unit && html`<span class="faint" aria-hidden="true">${unit}</span>`}<input ref=${field} type=${type} aria-label=${title} value=${value} placeholder=${asWritten(setting.usual) || "none"} disabled=${!!setting.locked} aria-invalid=${isWrong || undefined} aria-describedby=${isWrong ? reason : undefined} onInput=${(e) => setValue(e.target.value)} onBlur=${done} onKeyDown=${(e) => e.key === "Enter" && done()} /></label>${isWrong && html`<p class="bad small key-form" role="alert" id=${reason}>${refused.why}</p>`}</div>`;
 }
 
 const find = (settings, key) => settings?.settings.find((s) => s.key === key);
@@ -252,7 +253,7 @@ function keyWords(p) {
 
 function Prices() {
   if (!app.models.length) return null;
-  const price = (value) => (value === undefined ? "not known" : value === 0 ? "free" : `$${value.toFixed(2)}`);
+  const price = (value) => (value === undefined ? "not known" : value === 0 ? "free" : money(value));
   return html`<h3 class="h-20 sec">What models hold and cost</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="What models hold and cost"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
@@ -394,8 +395,7 @@ function lastHere(time) {
 
 // SignInLink is a link that lets somebody in, to be handed on: how long it does is said below.
 function SignInLink({ text, name, children }) {
-  const copy = () => Promise.resolve(navigator.clipboard?.writeText(text) ?? Promise.reject()).then(() => toast("Copied"), () => toast("This browser does not let the page copy."));
-  return html`<div class="key-form"><div class="row"><label class="field edge grow">${icon("link")}<input readonly aria-label=${name} value=${text} onFocus=${(e) => e.target.select()} /></label><button type="button" onClick=${copy}>${icon("copy")}Copy</button></div><p>${children}</p></div>`;
+  return html`<div class="key-form"><div class="row"><label class="field edge grow">${icon("link")}<input readonly aria-label=${name} value=${text} onFocus=${(e) => e.target.select()} /></label><button type="button" onClick=${() => copy(text)}>${icon("copy")}Copy</button></div><p>${children}</p></div>`;
 }
 
 // AddPerson lets somebody in. What is wrong with a name is said until it is written otherwise; a

@@ -3,6 +3,12 @@
 import { api, at, get, once, post, query, request } from "./api.js";
 
 Object.assign(api, {
+  addExamples: () => request("POST", "api/agents/examples"),
+  remove: (id, written) => request("DELETE", query(at(id), { stop: 1, written })), // what it does at the moment ends
+  changeQueued: async (id, n, values) => (await request("PATCH", `${at(id)}/queue/${n}`, values)).json(),
+  removeQueued: (id, n) => request("DELETE", `${at(id)}/queue/${n}`),
+  fork: (id, after) => post(at(id) + "/fork", { after }),
+  forkStep: (id, run, input) => once(at(id) + "/fork", { run, input }),
   search: (q) => get(query("api/search", { q })),
   call: (id, number, against) => get(query(`${at(id)}/calls/${number}`, { against })),
   callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),

@@ -1,10 +1,11 @@
 // The frame: places, what waits, conversations by day; a bar of tabs on a phone.
 
-import { app, agentOf, byTime, can, pipeline, waiting, titleOf, waits } from "./state.js";
+import { app, agentOf, byTime, can, dismiss, pipeline, update, useApp, waiting, titleOf, waits } from "./state.js";
 import { day, states, when } from "./format.js";
 import { talkAddress } from "./route.js";
-import { Face, html, icon, Logo, useRef, useState } from "./view.js";
-import { keep } from "./kept.js";
+import { Face, html, icon, lazy, Logo, useEffect, useRef, useState } from "./view.js";
+
+const Theme = lazy(() => import("./theme.js"), "Theme", () => html`<span class="btn tool sm"></span>`);
 
 const places = [
   ["", "house", "Home"], ["files", "folder-open", "Files"], ["flows", "workflow", "Flows"], ["deliveries", "package-check", "Deliveries"], ["activity", "activity", "Activity"],
@@ -49,7 +50,9 @@ export function Side({ route, find }) {
     if (groups.at(-1)[0] !== name) groups.push([name, []]);
     groups.at(-1)[1].push(s);
   }
-  const section = (name, list, mark = null) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map((s) => html`<li key=${s.id}><${Entry} session=${s} current=${route.id === s.id} /></li>`)}</ul>`;
+  const entry = (s) => html`<li key=${s.id}><${Entry} session=${s} current=${route.id === s.id} /></li>`;
+  const archived = byTime(true);
+  const section = (name, list, mark = null) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map(entry)}</ul>`;
   return html`<aside class="side" aria-label="Troupe">
     <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
     <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
@@ -57,6 +60,7 @@ export function Side({ route, find }) {
     <div class="scroll" role="navigation" aria-label="Conversations" ...${still}>
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
       ${groups.map(([name, list]) => section(name, list))}
+      ${archived.length > 0 && html`<details class="did"><summary class="group">Archived${icon("chevron-down", "chev")}</summary><ul>${archived.map(entry)}</ul></details>`}
     </div>
     <div class="foot"><span class="face you" aria-hidden="true">${(app.me.name || "Y")[0].toUpperCase()}</span><span class="cut grow small">${app.me.name || "You"}</span>
       <${Theme} /><a class="btn tool sm" href="#/settings/look" title="Settings" aria-label="Settings">${icon("settings")}</a></div>
@@ -75,24 +79,19 @@ export function Entry({ session: s, current = false }) {
   return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
 }
 
-export function Tabs({ route }) {
-  const tabs = [["", "house", "Home"], ["chats", "message-square", "Chats"], ["files", "folder-open", "Files"], ["deliveries", "package-check", "Deliveries"], ["more", "menu", "More"]];
-  return html`<nav class="tabbar" aria-label="Main">${tabs.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name || (name === "deliveries" && route.view === "delivery") ? "page" : undefined}>${icon(drawing)}${words}${name === "chats" && waiting().length > 0 && html`<span class="dot spot"></span><span class="hidden">${states.waiting}</span>`}</a>`)}</nav>`;
+// Toasts lie on nothing, and nothing that is read moves for them: in a conversation they are above
+// all that is below it, elsewhere below everything, as where a document covers the conversation.
+export function Toasts({ inTalk }) {
+  useApp();
+  useEffect(update, [location.hash]); // where they are depends on what is there then
+  if (!inTalk === !!document.querySelector(`.room:not(:has(${innerWidth > 760 ? ".full" : ".panel"})) .composer`)) return null;
+  return html`<div class="toasts" ref=${(e) => measure(e)}>${app.toasts.map((one) => html`<div class="toast" role="status" key=${one.key} onMouseEnter=${one.hold} onMouseLeave=${one.go} onFocusIn=${one.hold} onFocusOut=${one.go}><span>${one.text}</span>${one.undo && html`<button type="button" class="ghost sm" onClick=${one.undo}>Undo</button>`}<button type="button" class="tool sm" aria-label="Dismiss" onClick=${() => dismiss(one)}>${icon("x")}</button></div>`)}</div>`;
 }
 
-export function currentTheme() {
-  return document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-}
-
-// setTheme chooses light, dark, or "" for what the machine has.
-export function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  keep("theme", theme);
-}
-
-function Theme() {
-  const [, draw] = useState(0);
-  const next = currentTheme() === "dark" ? "light" : "dark";
-  return html`<button type="button" class="tool sm" title=${`Switch to ${next} colours`} aria-label=${`Switch to ${next} colours`} onClick=${() => (setTheme(next), draw((n) => n + 1))}>${icon(next === "dark" ? "moon" : "sun")}</button>`;
+// measure says how high they are, and how far what fills the whole window stays above its lower edge.
+function measure(toasts) {
+  if (!toasts) return;
+  const { style } = document.body, height = (app.toastsHeight = toasts.offsetHeight);
+  style.setProperty("--toasts", height + "px");
+  style.setProperty("--below", (height && innerHeight - toasts.getBoundingClientRect().top) + "px");
 }

@@ -2,7 +2,7 @@
 // signed out, so that nothing typed is lost.
 
 import { api } from "./api.js";
-import { keep } from "./kept.js";
+import { keep, kept } from "./kept.js";
 import { app, entered, toast } from "./state.js";
 import { Logo, html, icon, useEffect, useRef, useState } from "./view.js";
 
@@ -27,12 +27,14 @@ const unknown = {
   person_unknown: () => "Was all of it copied? A sign-in link that somebody made for you holds for a day, and until Troupe starts anew. Ask whoever runs Troupe for a new one.",
 };
 
+export const SignedOut = () => html`<p class="strip calm">${icon("lock")}<span><b>You are signed out.</b> What you typed is kept in this tab.</span></p>`;
+
 export function SignIn({ problem = "" }) {
   const field = useRef(null);
   const [failed, setFailed] = useState(problem);
   const [busy, setBusy] = useState(false);
   const [way, setWay] = useState(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => (field.current?.focus(), () => keep("own.out", null)), []);
   // A provider that signs people in, where there is one.
   useEffect(() => void fetch("auth/ways").then((answer) => answer.ok && answer.json()).then((known) => known && setWay(known), () => {}), []);
   const submit = async (event) => {
@@ -50,7 +52,7 @@ export function SignIn({ problem = "" }) {
   };
   // A pasted link says everything: there is nothing left to press.
   const pasted = (event) => /token=/.test(event.clipboardData.getData("text/plain")) && setTimeout(submit);
-  return html`<div class="door"><div><div class="crest"><${Logo} /></div><h1>Welcome to Troupe</h1><p class="dim lead">A company of agents that write, plan and build with you.</p>
+  return html`${kept("own.out") && html`<${SignedOut} />`}<div class="door"><div><div class="crest"><${Logo} /></div><h1>Welcome to Troupe</h1><p class="dim lead">A company of agents that write, plan and build with you.</p>
     ${way && html`<p class="lead"><button class="primary" onClick=${() => location.assign(`${way.login}?to=${encodeURIComponent(location.hash)}`)}>Sign in with ${way.name}</button></p>`}
     <form class="card stack" onSubmit=${submit}><label class="small" for="code"><b>Your access code</b></label><label class="field edge">${icon("key-round")}<input id="code" ref=${field} type="password" autocomplete="current-password" placeholder="Paste the code or the whole link" onPaste=${pasted} /></label>
       <button class="primary" disabled=${busy}>Come in</button><p class="small dim">Whoever runs Troupe gave you a link. Opening it signs you in; the code is the part after <code>token=</code>.</p></form>

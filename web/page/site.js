@@ -3,7 +3,8 @@
 
 import { get, post, query, request } from "./api.js";
 import { api as shelf } from "./shelf.js";
-import { useKept } from "./draft.js";
+import { useKept } from "./fields.js";
+import { kept } from "./kept.js";
 import { app, toast } from "./state.js";
 import { capital, nameOf } from "./format.js";
 import { duration, fileIcon } from "./forms.js";
@@ -182,13 +183,13 @@ export function Documents({ site, show }) {
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.
 export function SitePlan({ site, again }) {
-  const [draft, setDraft] = useState(null);
-  const steps = site.plan?.steps ?? [];
+  const [written, setDraft] = useKept("plan." + site.session, null);
+  const steps = site.plan?.steps ?? [], draft = site.acts.includes("plan") ? written : null;
   if (!steps.length) return null;
   const done = steps.filter((s) => s.status === "done").length;
   const save = async () => {
     try {
-      const { changes } = await api.changePlan(site.session, { steps: draft });
+      const { changes } = await api.changePlan(site.session, { steps: draft.map((s) => merged(s, steps)) });
       toast(changes.length ? changes.join("; ") : "Nothing has changed.");
       setDraft(null);
       await again();
@@ -197,11 +198,18 @@ export function SitePlan({ site, again }) {
     }
   };
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
-    ${draft ? html`<${PlanEditor} draft=${draft} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
-    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map((s) => ({ ...s })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
+    ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
+    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map(({ id, title, goal }) => ({ id, title, goal })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 
-function PlanEditor({ draft, setDraft, save }) {
+// merged is a step as it is now, with what was written of it, which may have been some time ago.
+// again says that it is to be done again.
+export const merged = ({ id, title, goal, again }, steps) => ({ status: "todo", ...steps.find((s) => s.id === id), id, title, goal, ...(again && { status: "todo", commit: "", reason: "" }) });
+
+// isUnsaved says that a plan was changed and not saved.
+export const isUnsaved = (site) => !!kept("plan." + site?.session)?.some((s, i, all) => all.length !== site.plan?.steps?.length || ["id", "title", "goal"].some((key) => (s[key] ?? "") !== (site.plan?.steps?.[i]?.[key] ?? "")) || s.again);
+
+function PlanEditor({ draft, steps, setDraft, save }) {
   const change = (i, values) => setDraft(draft.map((s, j) => (i === j ? { ...s, ...values } : s)));
   const move = (i, by) => {
     const list = [...draft];
@@ -209,9 +217,9 @@ function PlanEditor({ draft, setDraft, save }) {
     setDraft(list);
   };
   const free = () => { for (let n = draft.length + 1; ; n++) if (!draft.some((s) => s.id === String(n))) return String(n); };
-  return html`<form class="stack pad" aria-label="Change the plan" onSubmit=${(e) => (e.preventDefault(), save())}>${draft.map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} aria-label=${`Title of step ${s.id}`} disabled=${s.status === "done"} onInput=${(e) => change(i, { title: e.target.value })} /></label>
-      <button type="button" class="tool" aria-label=${`Step ${s.id} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { status: "todo", commit: "", reason: "" })}>Do it again</button>` : null}
+  return html`<form class="stack pad" aria-label="Change the plan" onSubmit=${(e) => (e.preventDefault(), save())}>${draft.map((s) => merged(s, steps)).map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} aria-label=${`Title of step ${s.id}`} disabled=${s.status === "done"} onInput=${(e) => change(i, { title: e.target.value })} /></label>
+      <button type="button" class="tool" aria-label=${`Step ${s.id} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { again: true })}>Do it again</button>` : null}
       <button type="button" class="tool" aria-label=${`Leave out step ${s.id}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
       ${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" aria-label=${`Goal of step ${s.id}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
-    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: free(), title: "", goal: "", status: "todo" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
+    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: free(), title: "", goal: "" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
 }

@@ -19,6 +19,7 @@ export const app = {
   signedOut: false,
   entries: 0, // goes up when somebody has signed in: streams begin anew
   toasts: [],
+  toastsHeight: 0, // which is taken from what they are below
   said: "", // what a screen reader says
   configured: 0, // goes up when the configuration has changed, here or elsewhere
   documents: 0, // and when a document was saved
@@ -215,7 +216,8 @@ function turn() {
       if (stop && stop !== mine) return;
       if (problem?.status === 401) return signedOut();
       if (own && own === shown && [400, 403, 404].includes(problem?.status)) return (shown = null), listen();
-      update({ connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
+      // While it is tried again it is as lost as before, and nothing moves.
+      update({ connection: connection === "connecting" && app.connection === "lost" ? "lost" : connection, retryAt: connection === "lost" ? Date.now() + wait : 0 });
       if (connection === "lost") (missed = load), tell({ isLost: true });
       if (connection === "live") missed = void missed?.();
     });
@@ -248,17 +250,18 @@ export const signedOut = () => update({ signedOut: true });
 // entered begins again where somebody was signed out.
 export const entered = () => (update({ entries: app.entries + 1, signedOut: false }), listen(), load());
 
-// Who signs in does so in every tab of the browser, and who signs out, which is a 0.
-globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && (newValue === "0" ? location.reload() : newValue && app.signedOut && entered()));
+// Who signs in does so in every tab of the browser, and who signs out, which is a 0: nothing is left
+// to be read then, and the door says why.
+globalThis.addEventListener?.("storage", ({ key, newValue }) => key === "troupe.entered" && (newValue === "0" ? ((sessionStorage["troupe.own.out"] = 1), location.reload()) : newValue && (app.signedOut || !app.known) && entered()));
 
 // refresh takes over a session as the server shows it, unless the stream has told of what came later.
 export function refresh(session) {
   if (!(Date.parse(app.sessions.get(session.id)?.updated) > Date.parse(session.updated))) update({ sessions: new Map(app.sessions).set(session.id, session) });
 }
 
-// byTime are the sessions, what was touched last first.
-export function byTime() {
-  return [...app.sessions.values()].filter((s) => !s.archived && s.status !== "empty").sort((a, b) => (a.updated < b.updated ? 1 : -1));
+// byTime are the sessions, what was touched last first: those that are archived, or the others.
+export function byTime(archived = false) {
+  return [...app.sessions.values()].filter((s) => !!s.archived === archived && s.status !== "empty").sort((a, b) => (a.updated < b.updated ? 1 : -1));
 }
 
 export const waiting = () => byTime().filter(waits);

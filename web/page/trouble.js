@@ -1,6 +1,7 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
+import { copy } from "./copy.js";
 import { money, nameOf, size } from "./format.js";
 import { address, go } from "./route.js";
 import { agentOf, app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
@@ -152,14 +153,14 @@ export function Trouble({ code, context = {}, acts = {} }) {
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(`${code || "unknown"}\n${values.detail ?? ""}`).then(() => setCopied(true), () => {});
+  const copyDetails = () => copy(`${code || "unknown"}\n${values.detail ?? ""}`, "").then(setCopied);
   if (isLeft) return html`<div class="acts">${icon(drawing)}<span>${title(values)}</span></div>`;
   return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
     ${icon(drawing)}<b>${title(values)}</b>
     <p>${values.elsewhere ? elsewhere(text(values, acts)) : text(values, acts)}</p>
     ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && (look !== "soft" || code === "interrupted") ? "primary sm" : "sm"} onClick=${act === leave ? () => setLeft(true) : act}>${name}</button>`)}</div>`}
     ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
-      <button type="button" class="ghost sm" onClick=${copy}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
+      <button type="button" class="ghost sm" onClick=${copyDetails}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
   </div>`;
 }
 
@@ -172,5 +173,5 @@ export function Retry({ item, acts }) {
     return () => clearInterval(timer);
   }, []);
   return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: providerOf(acts.model?.()) })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
-    ${left > 1 && html`<button type="button" class="sm" onClick=${acts.hurry}>Try now</button>`}<button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
+    <button type="button" class="sm" disabled=${left <= 1} onClick=${acts.hurry}>Try now</button><button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }

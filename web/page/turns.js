@@ -7,7 +7,8 @@
 export function turnsOf(items) {
   const turns = [];
   for (const item of items) {
-    const last = turns.at(-1);
+    const last = turns.at(-1), before = last?.items.at(-1);
+    if (item.type === "handoff" && before?.type === "tool" && /^(transfer_to_|give_floor$)/.test(before.tool)) continue; // the call says it
     if (item.type === "user") {
       turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
     } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step) {

@@ -20,7 +20,7 @@ const { Run } = await import("../page/run.js");
 const { Side } = await import("../page/side.js");
 const { Settings } = await import("../page/settings.js");
 const { Preview } = await import("../page/preview.js");
-const { Compared, compared, Lines } = await import("../page/changes.js");
+const { Compared, compared, counted, Lines, wordsIn } = await import("../page/changes.js");
 
 function draw(content) {
   const root = new Element("div");
@@ -122,6 +122,24 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   const marked = (name) => all(root).filter((n) => n.localName === name).map(textOf);
   assert.deepEqual(marked("del"), ["removed: Many", "removed: two"]);
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
+});
+
+test("the words of a document and of its changes are counted by one rule", () => {
+  const texts = ["", "# Brief\n\nMany **readers** pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen *readers* pay.\n\n1. one\n2. three\n\n> New.", "```\ncode is here\n```"];
+  assert.deepEqual(texts.map(wordsIn), [0, 6, 9, 3]);
+  assert.equal(wordsIn("| a | b |\n| --- | --- |\n| 1 | – |"), 3); // marks are no words
+  for (const before of texts) for (const after of texts) {
+    const { added, removed } = counted(compared(before, after));
+    assert.equal(wordsIn(before) + added - removed, wordsIn(after), JSON.stringify([before, after]));
+  }
+});
+
+test("a box that was ticked is a change, and stays a box", () => {
+  const units = compared("- [ ] ask\n- [x] pay\n- two", "- [x] ask\n- [x] pay now\n- two");
+  assert.deepEqual(counted(units), { added: 1, removed: 0, boxes: 1 });
+  const root = draw(html`<${Compared} units=${units} />`);
+  assert.deepEqual(all(root).filter((n) => n.localName === "ins").map(textOf), ["ticked: ", "added:  now"]);
+  assert.equal(all(root).filter((n) => n.localName === "input").length, 2);
 });
 
 test("a table that changed is shown as it was and as it is, each under its word", () => {

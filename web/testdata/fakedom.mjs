@@ -51,6 +51,7 @@ export class Element extends Node {
   showModal() {}
   scrollIntoView() {}
   querySelector() { return null; }
+  querySelectorAll() { return []; }
   closest() { return null; }
   get firstElementChild() { return this.childNodes.find((child) => child instanceof Element) ?? null; }
   before() {}
@@ -83,7 +84,7 @@ export function install() {
     observe() {}
     disconnect() {}
   };
-  globalThis.ResizeObserver = class {
+  globalThis.IntersectionObserver = globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}
   };

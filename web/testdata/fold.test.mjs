@@ -217,6 +217,8 @@ test("a series of tries is one line, which the outcome replaces", () => {
   const retry = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", retry_in_ms: 1000, cause: { code: "rate_limited", attempt, retry_ms: 1000 } } });
   const s = fold([e.start("alex", "hi"), e.said("hi"), retry(1), retry(2), retry(3)]);
   assert.deepEqual(s.items.filter((i) => i.type === "retry").map((i) => [i.code, i.attempt]), [["rate_limited", 3]]);
+  for (const event of [e.resumed(), retry(6)]) s.take(event); // somebody had it tried at once
+  assert.equal(s.items.find((i) => i.type === "retry").attempt, 1);
   s.take(e.replied(2, "Hello"));
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Hello", false]]);
 });

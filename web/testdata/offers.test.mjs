@@ -9,7 +9,8 @@ install();
 const { html, render } = await import("../page/view.js");
 const { app } = await import("../page/state.js");
 const { advised, Trouble, withoutOther } = await import("../page/trouble.js");
-const { nameIn, preview } = await import("../page/flow.js");
+const { preview } = await import("../page/flow.js");
+const { nameIn } = await import("../page/steps.js");
 const { now } = await import("../page/words.js");
 const { Problem } = await import("../page/api.js");
 const { Session } = await import("../page/fold.js");
@@ -183,17 +184,14 @@ test("a conversation whose model said nothing is not done", () => {
 });
 
 test("what opens a question at Home is set apart from its choices", async () => {
-  const { Home } = await import("../page/home.js");
-  app.known = true;
-  app.sessions = new Map([["s", { id: "s", agent: "clerk", title: "Lockers", status: "waiting", updated: "2026-01-01T10:00:00Z", question: { id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] } }]]);
+  const { ChoicesAtHome } = await import("../page/cards.js");
   const root = new Element("div");
-  render(html`<${Home} find=${() => {}} />`, root);
+  render(html`<${ChoicesAtHome} id="s" q=${{ id: 7, kind: "question", text: "Which way?", choices: [{ label: "Left" }, { label: "Right" }] }} />`, root);
   const named = (name) => all(root).findLast((n) => n instanceof Element && textOf(n) === name);
   const looks = (name) => named(name).attributes.get("class");
   assert.match(looks("Left"), /chip/);
   assert.match(looks("Something else…"), /ghost/);
   assert.doesNotMatch(looks("Something else…"), /chip/);
-  app.sessions = new Map();
 });
 
 test("a check that found something leads to the settings in which that is put right", async () => {

@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands } = await import("../page/run.js");
+const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -22,6 +22,14 @@ test("each call is below who made it, whoever works beside them", () => {
 test("a call is tried again where a try has failed, not where its session has gone on", () => {
   const rows = rowsOf({ items: [], breaks: [], runs: new Map([run("r", 1, "", 0)]), spans: [model(3, "r", "1", 2), model(6, "r", "2", 3)], warnings: [{ code: "model_failed", seq: 5, run: "r", step: "2" }] });
   assert.deepEqual(rows.filter((row) => row.span).map((row) => row.failed.length), [0, 1]);
+});
+
+test("a tool took as long in its row as in the panel of its call, whenever its events were told", () => {
+  const e = new Events(), s = new Session();
+  for (const event of [e.start("alex", "hi"), e.said("hi"), e.replied(2, "", [{ id: "c", name: "read_file" }]), e.called(3, "read_file", {}), e.returned(3, "read_file", "text"), e.replied(4, "Done."), e.finished("Done.")]) s.take(event);
+  const rows = rowsOf(s);
+  assert.equal(tookOf(rows.find((row) => row.kind === "tool")), 1);
+  assert.equal(tookOf(rows.find((row) => row.kind === "model")), 500);
 });
 
 // asked is a session with one call that was asked about: what came of it is left to tell.

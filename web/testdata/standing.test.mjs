@@ -240,3 +240,11 @@ test("what was taken, and taken back, is in what happened", () => {
   const told = historyOf(s, null, [{ at: at(100) }, { at: at(200), back: true }]).map((e) => e.text);
   assert.deepEqual(told.slice(0, 2), ["You took it back", "You took it"]);
 });
+
+test("what was written of a step some time ago leaves it as it stands now, unless it is to be done again", async () => {
+  const { merged } = await import("../page/site.js");
+  const steps = [{ id: "1", title: "One", goal: "Do it", status: "done", commit: "abc", files: ["a"] }];
+  assert.deepEqual(merged({ id: "1", title: "First", goal: "Do it", status: "todo" }, steps), { ...steps[0], title: "First" });
+  assert.deepEqual(merged({ id: "1", title: "One", goal: "Do it", again: true }, steps), { ...steps[0], status: "todo", commit: "", reason: "" });
+  assert.deepEqual(merged({ id: "2", title: "Two", goal: "" }, steps), { id: "2", title: "Two", goal: "", status: "todo" });
+});

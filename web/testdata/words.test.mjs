@@ -7,6 +7,7 @@ const { did, doing, done, gates, isToldVain, isVain, kindOf } = await import("..
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf } = await import("../page/format.js");
+const { priceWords } = await import("../page/models.js");
 const { plainPath } = await import("../page/forms.js");
 const { agentOf } = await import("../page/state.js");
 const { codeIn } = await import("../page/signin.js");
@@ -26,6 +27,12 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(agentOf("polish_it").name, "polish it");
   assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
+});
+
+test("what a model costs is written as all money is", () => {
+  assert.equal(priceWords({ price: { input: 2.5, output: 10 } }, 0), "$2.50 in, $10 out, per million tokens");
+  assert.equal(priceWords({ price: { input: 0.075, output: 0.3 } }, 0), "$0.075 in, $0.30 out, per million tokens");
+  assert.equal(priceWords({ price: { input: 2.5, output: 10 } }, 200_000), "about $0.51 an answer");
 });
 
 test("the same call several times is one thing that is counted", () => {

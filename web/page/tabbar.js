@@ -1,0 +1,10 @@
+// The places, as a bar of tabs on a phone.
+
+import { states } from "./format.js";
+import { waiting } from "./state.js";
+import { html, icon } from "./view.js";
+
+export function Tabs({ route }) {
+  const tabs = [["", "house", "Home"], ["chats", "message-square", "Chats"], ["files", "folder-open", "Files"], ["deliveries", "package-check", "Deliveries"], ["more", "menu", "More"]];
+  return html`<nav class="tabbar" aria-label="Main">${tabs.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name || (name === "deliveries" && route.view === "delivery") ? "page" : undefined}>${icon(drawing)}${words}${name === "chats" && waiting().length > 0 && html`<span class="dot spot"></span><span class="hidden">${states.waiting}</span>`}</a>`)}</nav>`;
+}
