@@ -15,10 +15,20 @@ var errNotNeeded = fmt.Errorf("%w: the others have come to an end without it", E
 
 // A branchGroup is the branches of one [Run.All].
 type branchGroup struct {
+	run     string       // whose branches they are
+	at      journal.Path // and at which step of it
 	cancels []context.CancelCauseFunc
 	outer   *branchGroup
 	// stopped says that the log has a branch ending the others: nothing new is done.
 	stopped bool
+
+	// room has an entry for each branch that is at work now. A branch that waits for an answer
+	// gives its own back.
+	room chan struct{}
+	// working is how many branches are at work, or yet to begin; idle is closed once none is.
+	// The early answers of the execution guard both.
+	working int
+	idle    chan struct{}
 }
 
 // isStopped reports whether this group, or one around it, is on record as ended.
@@ -51,8 +61,10 @@ func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Conte
 		return nil
 	}
 	group := &branchGroup{
-		cancels: make([]context.CancelCauseFunc, len(branches)), outer: r.group,
-		stopped: r.exec.stops[stopPlace{r.id, at}],
+		run: r.id, at: at, cancels: make([]context.CancelCauseFunc, len(branches)), outer: r.group,
+		stopped: r.stops[stopPlace{r.id, at}],
+		room:    make(chan struct{}, max(orElse(limit, len(branches)), 1)),
+		working: len(branches), idle: make(chan struct{}),
 	}
 	contexts := make([]context.Context, len(branches))
 	runs := make([]Run, len(branches))
@@ -65,15 +77,15 @@ func (r *Run) All(ctx context.Context, limit int, branches ...func(context.Conte
 	defer atomic.StoreUint32(&r.branching, 0)
 	var left atomic.Int64
 	left.Store(int64(len(branches)))
-	room := make(chan struct{}, max(orElse(limit, len(branches)), 1))
 	done := make(chan struct{})
 	for i, branch := range branches {
-		r.front.enter(room) // here, so that they begin in order
+		r.front.enter(group.room) // here, so that they begin in order
 		go func() {
 			errs[i] = safely(func() error { return branch(contexts[i], &runs[i]) })
 			errs[i] = together(errs[i], runs[i].flush())
 			group.cancels[i](nil)
-			<-room
+			r.exec.early.returned(group)
+			<-group.room
 			if left.Add(-1) == 0 {
 				close(done)
 			}

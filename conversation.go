@@ -181,9 +181,9 @@ func (r *Run) loadContext(ctx context.Context, load func(context.Context, *Run) 
 // loadedBefore returns what the log says was loaded here, nil if that is not all.
 func (r *Run) loadedBefore() []ContextLoaded {
 	var loaded []ContextLoaded
-	for n := r.count + 1; r.exec.journal != nil; n++ {
+	for n := r.count + 1; r.log != nil; n++ {
 		var found *ContextLoaded
-		for _, e := range r.exec.journal.At(r.id, r.prefix.Step(n)) {
+		for _, e := range r.log.At(r.id, r.prefix.Step(n)) {
 			if body, ok := e.Body.(*ContextLoaded); ok {
 				found = body
 				r.saw(e)

@@ -11,17 +11,22 @@ import (
 )
 
 // earlyAnswers are those that come while the run is under way, to what one of its steps has
-// asked: where steps run at the same time, others may be at work. They are on record at once,
-// and used when all is done that can be done without them: the run does not end with a
-// question then, and its step is run over the log once more.
+// asked: where steps run at the same time, others may be at work. They are on record at once.
+// A step of a branch that waits for its answer goes on with it: see [Run.answeredMeanwhile].
+// Others are used when all is done that can be done without them: the run does not end with
+// a question then, and its step is run over the log once more.
 type earlyAnswers struct {
 	mu sync.Mutex
-	// isNew says that there is one that this pass over the log does not know of, any that there
-	// was one at all, and closed that the run ends with a question: it takes no more.
-	isNew, any, closed bool
+	// fresh are the runs whose questions have answers that nobody has gone on with yet, and
+	// waiting the steps of branches that wait for one.
+	fresh   []string
+	waiting []*waitingStep
+	// any says that there was an answer at all, and closed that the run ends with a question:
+	// it takes no more.
+	any, closed bool
 }
 
-func (a *earlyAnswers) came() bool {
+func (a *earlyAnswers) hadAny() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.any
@@ -41,8 +46,8 @@ var (
 func (x *execution) isAnswered() bool {
 	x.early.mu.Lock()
 	defer x.early.mu.Unlock()
-	x.early.closed = !x.early.isNew
-	return x.early.isNew
+	x.early.closed = len(x.early.fresh) == 0
+	return !x.early.closed
 }
 
 // goOverAgain prepares another pass over the log, in which there are new answers.
@@ -50,7 +55,7 @@ func (x *execution) goOverAgain() error {
 	x.awaitLeft()
 	x.early.mu.Lock()
 	defer x.early.mu.Unlock()
-	x.early.isNew = false
+	x.early.fresh = nil
 	x.session.talks = nil
 	past, err := x.session.load(context.WithoutCancel(x.base), true)
 	if err != nil {
@@ -168,7 +173,7 @@ func (x *execution) takeAnswer(ctx context.Context, log *growingLog, input *Inpu
 		if published, err := x.feed.publishAfter(last, []Event{*answer}); err != nil {
 			return nil, err
 		} else if published {
-			x.early.isNew, x.early.any = true, true
+			x.early.came(asked.Run)
 			return &Handle{engine: x.engine, exec: x, first: last, Session: x.feed.session, Run: x.request.run}, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,8 +62,6 @@ type work struct {
 	rules   Limits      // with the engine's where the caller set none
 	hidden  bool        // what the run is given is not what a person said
 	budget  budget
-	journal *journal.Log[*Event]
-	stops   map[stopPlace]bool
 	edits   map[string]*SessionForked // what persons have put in place of what steps were given, by run
 	passes  int                       // over the log, before this one
 	before  map[string]Handoff        // what steps handed back in earlier runs
@@ -281,6 +280,14 @@ func (x *execution) askedIn(run string) (Handoff, bool) {
 	return question.Clone(), ok
 }
 
+// forgetAsked forgets what steps in a run, and in those nested in it, have asked: it is gone over
+// once more.
+func (x *execution) forgetAsked(run string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	maps.DeleteFunc(x.asked, func(around string, _ Handoff) bool { return journal.Belongs(around, run) })
+}
+
 // found begins a session that the store does not know yet.
 func (s *session) found(owner string) {
 	s.talks, s.owner = newConversations(), owner
@@ -357,7 +364,7 @@ func (x *execution) settle(out *Handoff) {
 			x.outcome.Stop = orElse(x.outcome.Stop, stopAnswered)
 		}
 	}
-	if x.err != nil || !x.root || out.Meta.Stop == stopInput || x.early.came() {
+	if x.err != nil || !x.root || out.Meta.Stop == stopInput || x.early.hadAny() {
 		x.session.talks = nil // the log knows better what is left of it
 	}
 }

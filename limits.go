@@ -163,6 +163,17 @@ func (c *counts) add(s *Spent) {
 	add(&c.nanoCost, int(s.Cost*1e9))
 }
 
+// take takes away what others have added.
+func (c *counts) take(others *counts) {
+	all := func(c *counts) [8]*atomic.Int64 {
+		return [...]*atomic.Int64{&c.turns, &c.toolCalls, &c.input, &c.cached, &c.written, &c.output, &c.reasoning, &c.nanoCost}
+	}
+	taken := all(others)
+	for i, counter := range all(c) {
+		counter.Add(-taken[i].Load())
+	}
+}
+
 func (c *counts) spent() Spent {
 	return Spent{
 		Turns:     int(c.turns.Load()),
@@ -196,6 +207,14 @@ func (b *budget) add(s *Spent) {
 func (b *budget) addBelow(s *Spent) {
 	for ; b != nil; b = b.outer {
 		b.below.add(s)
+	}
+}
+
+// takeBack has what a nested run has counted count no longer: it is run once more.
+func (b *budget) takeBack(nested *budget) {
+	for ; b != nil; b = b.outer {
+		b.below.take(&nested.own)
+		b.below.take(&nested.below)
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *Run) ask(ctx context.Context, agent *Agent, req *Request, purpose strin
 // what is left of one for a part of another.
 func (r *Run) firstAttempt(step journal.Path) int {
 	attempt := 1 + r.exec.passes
-	for _, e := range r.exec.journal.At(r.id, step) {
+	for _, e := range r.log.At(r.id, step) {
 		if _, ok := e.Body.(*ModelFailed); ok {
 			attempt++
 		}
@@ -194,7 +194,7 @@ func unsent(err error) error {
 // countFailures counts what attempts on record have used that came to nothing, and
 // reports whether any did.
 func (r *Run) countFailures(step journal.Path) (any bool) {
-	for _, e := range r.exec.journal.At(r.id, step) {
+	for _, e := range r.log.At(r.id, step) {
 		if failed, ok := e.Body.(*ModelFailed); ok && failed.isPaid() {
 			r.budget.add(&Spent{Usage: failed.Usage, Cost: failed.Cost})
 			any = true
@@ -210,11 +210,11 @@ func (f *ModelFailed) isPaid() bool { return f.Cost != 0 || f.Usage != Usage{} }
 // worth another try.
 func (r *Run) pastFailure(step journal.Path) error {
 	isSpent := r.countFailures(step) && r.budget.overspent() != ""
-	if !isSpent && !r.exec.journal.Passed(r.id, step) {
+	if !isSpent && !r.log.Passed(r.id, step) {
 		return nil
 	}
 	var last *ModelFailed
-	for _, e := range r.exec.journal.At(r.id, step) {
+	for _, e := range r.log.At(r.id, step) {
 		if failed, ok := e.Body.(*ModelFailed); ok {
 			r.saw(e)
 			last = failed

@@ -33,7 +33,7 @@ func (x *execution) answer(past *past, question string, said *UserSaid) error {
 
 // noteAnswer has the pass that is about to begin find an answer.
 func (x *execution) noteAnswer(answer *Event) {
-	addTo(x.journal, answer)
+	addTo(x.run.log, answer)
 	x.run.noted = append(x.run.noted, *answer)
 }
 
@@ -127,9 +127,10 @@ func (x *execution) goOver(past *past) error {
 	x.started, x.rules = started, started.Limits.with(x.engine.limits)
 	x.budget.before = past.elapsed
 	x.passes = past.passes + 1
-	x.journal, x.stops, x.edits = newJournal(past.events), stopsIn(past.events), editsIn(past.events)
+	x.edits = editsIn(past.events)
 	x.session.talks, x.before = past.before, past.outputs
 	x.begin(past.start.Run, past.start.Agent)
+	x.run.log, x.run.stops = newJournal(past.events), stopsIn(past.events)
 	return nil
 }
 

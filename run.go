@@ -43,6 +43,10 @@ type Run struct {
 	// group is the branches that this one, number member, belongs to.
 	group  *branchGroup
 	member int
+	// log is what this pass over the run found on record, and stops where branches were ended
+	// by one of them.
+	log   *journal.Log[*Event]
+	stops map[stopPlace]bool
 	// now is the time of the newest event the run has seen.
 	now time.Time
 	// noted events wait to be stored together with the next ones.
@@ -140,7 +144,7 @@ func (r *Run) emit(ctx context.Context, body Body) error {
 	if recorded, err := r.recorded(step, body.Kind()); recorded != nil || err != nil {
 		return err
 	}
-	if r.exec.journal.Passed(r.id, step) {
+	if r.log.Passed(r.id, step) {
 		return nil // the run was stopped here, and went on without
 	}
 	if err := r.alive(ctx); err != nil {
@@ -183,6 +187,35 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	if err != nil {
 		return Handoff{}, fmt.Errorf("run %s: %w", step.Name(), err)
 	}
+	child := r.child(at, step, conversation)
+	if err := r.sameChild(child.id, step, &in); err != nil {
+		return Handoff{}, err
+	}
+	if end, ok := r.log.Ended(r.id, child.id, at); ok {
+		r.saw(end)
+		out, err := r.endOf(end)
+		r.exec.noteAsked(r.id, &out)
+		return out, err
+	}
+	if err := r.alive(ctx); err != nil && r.log.At(child.id, journal.Start) == nil {
+		return Handoff{}, err
+	}
+	if err := r.flush(); err != nil {
+		return Handoff{}, err
+	}
+	out, err := r.performChild(ctx, child, step, &in)
+	for err == nil && out.Meta.Asked != "" {
+		if child, err = r.answeredMeanwhile(ctx, child, step); child == nil {
+			break
+		}
+		out, err = r.performChild(ctx, child, step, &in)
+	}
+	r.exec.noteAsked(r.id, &out)
+	return out, err
+}
+
+// child is a run of a step, nested in this one.
+func (r *Run) child(at journal.Path, step Step, conversation string) *Run {
 	child := &struct {
 		Run
 		budget budget
@@ -192,27 +225,14 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 	child.budget.outer = r.budget
 	child.Run = Run{
 		exec: r.exec, id: journal.Child(r.id, at), parent: r.id, agent: step.Name(),
-		depth: r.depth + 1, chain: &child.link, budget: &child.budget, rules: r.rules,
+		depth: r.depth + 1, chain: &child.link, budget: &child.budget, rules: r.rules, log: r.log, stops: r.stops,
 		conversation: conversation, grace: r.grace, up: r.up, front: r.front, group: r.group, member: r.member, now: r.now, over: r.over,
 	}
-	if err := r.sameChild(child.id, step, &in); err != nil {
-		return Handoff{}, err
-	}
-	if end, ok := r.exec.journal.Ended(r.id, child.id, at); ok {
-		r.saw(end)
-		out, err := r.endOf(end)
-		r.exec.noteAsked(r.id, &out)
-		return out, err
-	}
-	if err := r.alive(ctx); err != nil && r.exec.journal.At(child.id, journal.Start) == nil {
-		return Handoff{}, err
-	}
-	if err := r.flush(); err != nil {
-		return Handoff{}, err
-	}
-	var out Handoff
-	err = child.perform(ctx, step, &in, &out)
-	r.exec.noteAsked(r.id, &out)
+	return &child.Run
+}
+
+func (r *Run) performChild(ctx context.Context, child *Run, step Step, in *Handoff) (out Handoff, err error) {
+	err = child.perform(ctx, step, in, &out)
 	r.now = latest(r.now, child.now)
 	// How the child ended is stored together with what this run does about it.
 	r.noted = append(r.noted, child.noted...)
@@ -222,7 +242,7 @@ func (r *Run) nest(ctx context.Context, step Step, in Handoff, conversation stri
 // sameChild fails if the log has a run of something else at a child's place, or one that
 // was given something else: its answer would be that of another question.
 func (r *Run) sameChild(child string, step Step, in *Handoff) error {
-	for _, e := range r.exec.journal.At(child, journal.Start) {
+	for _, e := range r.log.At(child, journal.Start) {
 		started, ok := e.Body.(*RunStarted)
 		if !ok {
 			continue
@@ -326,16 +346,16 @@ func (r *Run) next() journal.Path {
 
 // peek returns what the log says of the step that next would return.
 func (r *Run) peek() []*Event {
-	if r.exec.journal == nil {
+	if r.log == nil {
 		return nil
 	}
-	return r.exec.journal.At(r.id, r.prefix.Step(r.count+1))
+	return r.log.At(r.id, r.prefix.Step(r.count+1))
 }
 
 // isPast reports whether what the log has at the run's latest step ended the run, which is
 // gone over again to get past that.
 func (r *Run) isPast() bool {
-	log, at := r.exec.journal, r.prefix.Step(r.count)
+	log, at := r.log, r.prefix.Step(r.count)
 	if len(log.At(r.id, at)) == 0 {
 		return false
 	}
@@ -357,7 +377,7 @@ func isStop(body Body) bool {
 // here before goes on, whatever the counters say now.
 func (r *Run) Limit() string {
 	at := r.prefix.Step(r.count + 1)
-	if log := r.exec.journal; log != nil && (len(log.At(r.id, at)) > 0 || len(log.At(journal.Child(r.id, at), journal.Start)) > 0) {
+	if log := r.log; log != nil && (len(log.At(r.id, at)) > 0 || len(log.At(journal.Child(r.id, at), journal.Start)) > 0) {
 		return ""
 	}
 	stop, _ := r.budget.reached()
@@ -380,10 +400,10 @@ func (r *Run) answer() *UserSaid {
 // recorded returns the event of this kind at step, or nil if the log says nothing
 // of that step. It fails if the log says something else.
 func (r *Run) recorded(step journal.Path, kind string) (*Event, error) {
-	if r.exec.journal == nil {
+	if r.log == nil {
 		return nil, nil
 	}
-	e, err := recordedAt(r.exec.journal, r.id, step, kind)
+	e, err := recordedAt(r.log, r.id, step, kind)
 	if e != nil {
 		r.saw(e)
 	}

@@ -100,8 +100,8 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	if past.returned != nil && !r.isWorthAnotherTry(past.returned, agent, at) {
 		t.outcome = past.returned
 		t.settled.Store(true)
-		for _, nested := range r.exec.journal.Within(r.id, at) {
-			if end, ok := r.exec.journal.End(nested); ok {
+		for _, nested := range r.log.Within(r.id, at) {
+			if end, ok := r.log.End(nested); ok {
 				r.countBelow(end)
 			}
 		}
@@ -110,7 +110,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 	t.outcome = &record.returned
 	t.outcome.CallID, t.outcome.Tool = call.ID, call.Name
 	switch {
-	case past.state != "" && past.returned == nil && r.exec.journal.Passed(r.id, at):
+	case past.state != "" && past.returned == nil && r.log.Passed(r.id, at):
 		// The run was stopped here, and went on without the outcome.
 		t.outcome.Class, t.outcome.Content = classInterrupted, noResult
 		t.settled.Store(true)
@@ -151,7 +151,7 @@ func (r *Run) prepare(t *toolRun, record *callRecord, agent *Agent, call *ToolCa
 // the run: going over it again is to get past that, as with a model that failed. What a
 // model is told is not taken back.
 func (r *Run) isWorthAnotherTry(returned *ToolReturned, caller *Agent, at journal.Path) bool {
-	return caller.model == nil && isFailure(returned.Class) && caller.repeats(returned.Tool) && !r.exec.journal.Passed(r.id, at)
+	return caller.model == nil && isFailure(returned.Class) && caller.repeats(returned.Tool) && !r.log.Passed(r.id, at)
 }
 
 // A callLog is what the log says of a call.
@@ -164,7 +164,7 @@ type callLog struct {
 }
 
 func (r *Run) pastCall(at journal.Path, caller *Agent, call *ToolCall) (past callLog, err error) {
-	for _, e := range r.exec.journal.At(r.id, at) {
+	for _, e := range r.log.At(r.id, at) {
 		switch b := e.Body.(type) {
 		case *ToolCalled:
 			if b.Tool != call.Name {
