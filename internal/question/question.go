@@ -24,10 +24,11 @@ const (
 )
 
 // Choices finds the answers that a question lists itself, each on a line of its own.
-// Lines that do not follow each other are no list of choices, and neither are things to do. Of
-// two lists nobody can choose one: it is two questions.
+// Lines that do not follow each other are no list of choices, and neither are things to do or
+// questions. Of two lists nobody can choose one: it is two questions.
 func Choices(text string) []Choice {
 	var found []Choice
+	questions := 0
 	first, isApart := "", false // the mark of the first one, and whether something else came since
 	for line := range strings.Lines(text) {
 		m := listed.FindStringSubmatch(line)
@@ -56,8 +57,11 @@ func Choices(text string) []Choice {
 		if len(label) <= maxChoiceText {
 			found = append(found, Choice{label, description})
 		}
+		if asks(label) || asks(description) {
+			questions++
+		}
 	}
-	if len(found) < 2 || len(found) > mostChoices {
+	if len(found) < 2 || len(found) > mostChoices || questions >= len(found) {
 		return nil
 	}
 	return found
@@ -65,6 +69,12 @@ func Choices(text string) []Choice {
 
 // marks end the text of a question, in any script.
 const marks = "?？؟"
+
+// asks reports whether a line ends with a question.
+func asks(line string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(line, " \t\n*_\"”’)`"))
+	return strings.ContainsRune(marks, last)
+}
 
 // In returns what an answer asks at its end, and the choices it gives: then a conversation
 // waits for a person. It is not ok where the answer ends with neither a question nor a menu,
@@ -87,8 +97,13 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 	if strings.ContainsRune(marks, final) && !isMenu(last) {
 		if list, tail := afterList(answer); tail != "" {
 			asked, choices = tail, nil
+			if strings.ContainsAny(list, marks) {
+				asked = list + "\n\n" + tail // each is to be answered
+			}
 			if among.MatchString(lastSentence(text)) {
-				choices = Choices(list)
+				if choices = Choices(list); choices != nil {
+					asked = tail
+				}
 			}
 		}
 	}

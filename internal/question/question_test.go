@@ -17,6 +17,23 @@ func TestTwoListsAreNoChoices(t *testing.T) {
 	}
 }
 
+// Questions in a list are each to be answered: none is a choice, and none is left out.
+func TestQuestionsInAListAreAllAsked(t *testing.T) {
+	const list = "1. What is your name?\n2. Which colour do you like?"
+	for answer, want := range map[string]string{
+		"I need to know:\n\n" + list:                                          list,
+		"Two things.\n\n" + list + "\n\nAnd which one, SQLite or PostgreSQL?": list + "\n\nAnd which one, SQLite or PostgreSQL?",
+		"1. Name: what is it?\n2. Colour: which one (as a word)?":              "1. Name: what is it?\n2. Colour: which one (as a word)?",
+	} {
+		if asked, choices, ok := In(answer); !ok || choices != nil || asked != want {
+			t.Errorf("%q asks %q with %d choices, %v", answer, asked, len(choices), ok)
+		}
+	}
+	if _, choices, _ := In("Which one?\n\n1. Postgres\n2. None, or what would you do?"); len(choices) != 2 {
+		t.Errorf("one choice that asks back leaves %d", len(choices))
+	}
+}
+
 func TestWhatAnAnswerEndsWith(t *testing.T) {
 	for answer, want := range map[string]struct {
 		ok      bool

@@ -267,6 +267,31 @@ func TestACardThatPeeksInIsNotAnswered(t *testing.T) {
 	}
 }
 
+// A reason that is being written for a card is not lost when the card is answered in another window.
+func TestAReasonIsKeptWhenItsCardIsAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesMuch("writer"), savesMuch("poet"))
+	h, b := m.servesTwo(t)
+	b.looksAt(h.runs(t, "both", "Both of you"), "")
+	b.holds("all('.needs').length === 2")
+	const reason = "[aria-label='Why not, or what instead']"
+	b.write(reason, "Call it otters")
+	elsewhere := b.beside(value[string](b, "location.href"))
+	elsewhere.holds("all('.needs').length === 2")
+	elsewhere.presses(".needs button", "Allow once")
+	elsewhere.sees(".answered", "You allowed")
+	elsewhere.lacks(".unsent", "")
+	elsewhere.close()
+	b.holds("all('.needs').length === 1")
+	b.sees(".unsent", "It was answered elsewhere. You had written: “Call it otters”")
+
+	b.write(reason, "Nor this")
+	b.presses(".needs button", "Do not allow")
+	b.sees(".answered", "“Nor this”")
+	b.holds("all('.unsent').length === 1") // what was sent is none of it
+}
+
 // What one agent asks while another is at work waits for an answer on the first screen, too.
 func TestWhatIsAskedWhileOthersWorkIsAnsweredOnTheFirstScreen(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ export function Question({ item, agent: speaker, acts, id, openFile }) {
   const kind = item.ask.kind, agent = item.run && acts.session ? askerIn(acts.agent, acts.session(), item) : speaker;
   if (!item.open) {
     const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
-    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind === "question" && html`<${Unsent} id=${keyOf(id, item)} copy=${acts.copy} />`}`;
+    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind !== "gate" && html`<${Unsent} id=${keyOf(id, item)} copy=${acts.copy} left=${item.left} />`}`;
   }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
@@ -42,19 +42,31 @@ function Settled({ state, question = "", children }) {
   return html`<details class="did"><summary class="acts answered" data-state=${state}>${line}${icon("chevron-down", "chev")}</summary><div class="steps"><${Prose} text=${question} /></div></details>`;
 }
 
-// keyOf is where an answer is kept while it is being written.
-const keyOf = (id, item) => `answer.${id}.${item.ask.id}`;
+// keyOf is where an answer, or the reason for one, is kept while it is being written.
+const keyOf = (id, item) => `answer.${id}.${(item.ask ?? item).id}`;
 
 // Of answers by their keys: which this window has sent, and what was typed in it, which another may
 // have cleared with an answer of its own.
 const sentHere = new Set(), typedHere = new Map();
 
-// Unsent is what somebody was about to answer when the question was answered elsewhere.
-function Unsent({ id, copy }) {
+// useTyped is what is being written as an answer, and what has it given by giving some values: in
+// this window, where it is not taken back by what another one sends.
+function useTyped(key, give) {
+  const [text, keepText] = useKept(key);
+  const set = (now) => (typedHere.set(key, now), keepText(now));
+  const send = (values) => {
+    sentHere.add(key);
+    return give(values, () => set("")).then((is) => (is || sentHere.delete(key), is));
+  };
+  return [text, set, send];
+}
+
+// Unsent is what somebody was about to answer when that was answered elsewhere, or stopped.
+function Unsent({ id, copy, left }) {
   const [kept, keep] = useKept(id);
   const text = sentHere.has(id) ? "" : typedHere.get(id) || kept;
   const drop = () => (typedHere.delete(id), keep(""));
-  return text && html`<div class="row wrap small unsent"><span class="grow dim">It was answered elsewhere. You had written: “<span dir="auto">${text}</span>”</span><button type="button" class="ghost sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button><button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div>`;
+  return text && html`<div class="row wrap small unsent"><span class="grow dim">It was ${left ? "stopped" : "answered elsewhere"}. You had written: “<span dir="auto">${text}</span>”</span><button type="button" class="ghost sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button><button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div>`;
 }
 
 // isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
@@ -140,19 +152,15 @@ function useAnswer(acts, item) {
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts, id }) {
   const choices = item.ask.choices ?? [];
-  const key = keyOf(id, item);
-  const [text, keepText] = useKept(key);
-  const setText = (now) => (typedHere.set(key, now), keepText(now));
+  const [give, note, isSent] = useAnswer(acts, item);
+  const [text, setText, send] = useTyped(keyOf(id, item), give);
   const [chosen, setChosen] = useState(text ? choices.length : -1);
   const card = useFocus();
-  const [give, note, isSent] = useAnswer(acts, item);
   const own = chosen === choices.length || choices.length === 0;
   const submit = (event) => {
     event?.preventDefault();
     const answer = own ? text.trim() : choices[chosen]?.label;
-    if (!answer) return;
-    sentHere.add(key);
-    give(own ? { text: answer } : { choice: answer }, () => setText("")).then((is) => is || sentHere.delete(key));
+    if (answer) send(own ? { text: answer } : { choice: answer });
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = withoutChoices(item.question, choices);
@@ -163,7 +171,7 @@ function Choices({ item, agent, acts, id }) {
       <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || (own ? !text.trim() : chosen < 0)}>Answer</button>
-      <button type="button" class="ghost" disabled=${isSent} onClick=${() => give({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
+      <button type="button" class="ghost" disabled=${isSent} onClick=${() => send({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
 // asked is what a question about a call shows below its first line: the arguments, whole
@@ -235,9 +243,8 @@ function Exactly({ agent, tool, args, question, over }) {
 // Decision is what can be answered about a call, and the reason where it is not to be. Ctrl
 // Enter gives the answer: in the field for a reason that is a refusal, once there is one.
 function Decision({ id, tool, answer, note, isSent }) {
-  const [why, setWhy] = useKept("why." + id);
+  const [why, setWhy, give] = useTyped(id, answer);
   const no = useRef(null);
-  const give = (values) => answer(values, () => setWhy(""));
   const refuse = () => give({ allow: "no", ...(why.trim() && { text: why.trim() }) });
   const keys = (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -261,14 +268,14 @@ function Approval({ item, agent, acts, id, openFile }) {
   // What is allowed in the whole conversation is so for every card about the same tool, and
   // nobody decides on them any more: granted has the question that was answered.
   const granted = (acts.granted ??= new Map());
-  const answer = (values, done) => give(values, done).then((is) => is && values.allow === "session" && (granted.set(item.tool, item.ask.id), update()));
+  const answer = (values, done) => give(values, done).then((is) => (is && values.allow === "session" && (granted.set(item.tool, item.ask.id), update()), is));
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
   const by = granted.get(item.tool);
   if (by) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}${reach(by !== item.ask.id, "session")}<//>`;
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
-    <${Decision} id=${`${id}.${item.ask.id}`} tool=${item.tool} answer=${answer} note=${note} isSent=${isSent} /></div></section>`;
+    <${Decision} id=${keyOf(id, item)} tool=${item.tool} answer=${answer} note=${note} isSent=${isSent} /></div></section>`;
 }
 
 // ApprovalAtHome is the same outside of the conversation, whose files are asked for:
@@ -283,7 +290,7 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
   }, [id, q.id]);
   if (!files) return html`<${Bones} />`;
   return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
-    <${Decision} id=${`${id}.${q.id}`} tool=${q.tool} answer=${give} note=${note} isSent=${isSent} />`;
+    <${Decision} id=${keyOf(id, q)} tool=${q.tool} answer=${give} note=${note} isSent=${isSent} />`;
 }
 
 // ChoicesAtHome are the first choices of a question outside of its conversation, and the way there.

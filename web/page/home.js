@@ -136,7 +136,7 @@ function Waits() {
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(withoutChoices(q?.text ?? "", q?.choices), q?.choices?.length ? 2 : 6)}</p>
+      <p class="small clamp" dir="auto">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(withoutChoices(q?.text ?? "", q?.choices), q?.choices?.length ? 2 : 6)}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
         : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;
   };

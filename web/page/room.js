@@ -7,7 +7,7 @@ import { Conversation } from "./conversation.js";
 import { editing, empty, sendingOf, useDraft } from "./draft.js";
 import { kept } from "./kept.js";
 import { address, go, talkAddress } from "./route.js";
-import { app, agentOf, castOf, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
+import { app, agentOf, castOf, dismiss, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
 import { cost, hour, money } from "./format.js";
 import { mostOf } from "./fold.js";
 import { useQueue, useSession } from "./session.js";
@@ -72,7 +72,8 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     send: (draft, running) => trying(async () => {
       if (sending) return;
       sending = app.connection === "lost"; // then it stays in the box until the server has it
-      const ended = sendingOf(id, draft, setDraft), slow = setTimeout(toast, 2000, "Still sending. What you wrote is kept.");
+      let said;
+      const ended = sendingOf(id, draft, setDraft), slow = setTimeout(() => (said = toast("Still sending. What you wrote is kept.", null, 1e6)), 2000);
       if (sending) tryNow();
       else setDraft(draft.aside ?? empty);
       try {
@@ -85,6 +86,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
       } finally {
         sending = false;
         clearTimeout(slow);
+        if (said) dismiss(said);
         ended();
       }
     }),
