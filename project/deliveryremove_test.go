@@ -119,6 +119,28 @@ func TestADeliveryIsDeletedWithItsSession(t *testing.T) {
 	d.isGone(site, false, false)
 }
 
+// Killed between taking a branch and the record of it, a delivery is known as taken at the next
+// start, and can be taken back.
+func TestATakeThatWasKilledIsKnownAtTheNextStart(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	before := git(t, d.repo, "rev-parse", "main")
+	site.Taking = []string{before, git(t, d.repo, "rev-parse", site.Branch)}
+	if err := site.Save(d.SiteFolder(site)); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.repo, "merge", "-q", "--ff-only", site.Branch)
+	d.restart()
+	site, err := d.Site(site.ID)
+	if err != nil || len(site.Applied) != 2 || len(site.Takes) != 1 {
+		t.Fatalf("%+v, %v", site, err)
+	}
+	reverted, err := d.UndoDelivery(t.Context(), site)
+	if err != nil || reverted == "" || git(t, d.repo, "diff", "--stat", before, "main") != "" {
+		t.Errorf("it is not taken back: %q, %v", reverted, err)
+	}
+}
+
 // What was taken is in the project: its branch is a name for nothing else.
 func TestADeliveryThatWasTakenIsDeletedWithItsBranch(t *testing.T) {
 	d := newDeliverer(t)

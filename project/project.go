@@ -429,6 +429,7 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	}
 	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
 	deliveries.finish(ctx, folders)
+	p.noteTakes(ctx)
 	if p.meter != nil {
 		p.meter.shelf, p.meter.owner = s.anyShelf(), s.ownerOf
 	}
