@@ -232,7 +232,7 @@ func (d deliveries) canCount() error {
 func (d deliveries) Usual(ctx context.Context) (server.UsualDelivery, error) {
 	c := d.project.config.Pipeline
 	order := d.project.Delivery()
-	usual := server.UsualDelivery{Approve: order.Approve, Budget: cmp.Or(c.Cost, d.project.config.Limits.Cost)}
+	usual := server.UsualDelivery{Approve: order.Approve, Budget: cmp.Or(c.Cost, d.project.models.Limits().Cost)}
 	if err := d.project.settle(ctx, &order); err == nil && !order.Create {
 		usual.Repo = filepath.Base(order.Repo) // where it is on this machine is nobody's business
 	}
