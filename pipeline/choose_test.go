@@ -20,40 +20,49 @@ func TestWhereADeliveryWorksIsChosen(t *testing.T) {
 	o, _ := openedSite(t, map[string]string{"go.mod": "module x\n\ngo 1.24\n", "a.go": "package x\n"}, Repository{})
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	in := prepareRequest{Request: "Todo app", Feature: "todo-app", At: at}
-	choose := func(r Repository) (*Site, bool, error) {
-		r.Worktrees, r.Branch = o.Worktrees, "free/<feature>-<id>"
+	data := t.TempDir()
+	choose := func(r Repository) (*Site, error) {
+		r.Data, r.Worktrees, r.Branch = data, o.Worktrees, "free/<feature>-<id>"
 		return (&workshop{Repository: r}).choose(t.Context(), "0123456789", in)
 	}
-	s, isNew, err := choose(Repository{Dir: o.Repo})
-	if err != nil || isNew || s.Session != "0123456789" || s.ID != "01234567" || s.Request != "Todo app" || s.Branch != "free/todo-app-01234567" || s.Worktree != filepath.Join(o.Worktrees, "01234567") || s.Base != o.Base || !s.Created.Equal(at) || s.Own || !s.Found || len(s.Checks) == 0 {
-		t.Errorf("%+v, %t, %v", s, isNew, err)
+	s, err := choose(Repository{Dir: o.Repo})
+	if err != nil || s.Session != "0123456789" || s.ID != "01234567" || s.Request != "Todo app" || s.Branch != "free/todo-app-01234567" || s.Worktree != filepath.Join(o.Worktrees, "01234567") || s.Base != o.Base || !s.Created.Equal(at) || s.Own || !s.Found || len(s.Checks) == 0 {
+		t.Errorf("%+v, %v", s, err)
 	}
-	s, _, err = choose(Repository{Dir: o.Repo, Checks: []Check{{Name: "mine", Run: "true"}}})
+	s, err = choose(Repository{Dir: o.Repo, Checks: []Check{{Name: "mine", Run: "true"}}})
 	if err != nil || s.Found || len(s.Checks) != 1 || s.Checks[0].Name != "mine" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	run(t, o.Repo, "echo changed >b.txt")
-	s, _, err = choose(Repository{Dir: o.Repo, IncludeChanges: true})
+	s, err = choose(Repository{Dir: o.Repo, IncludeChanges: true})
 	if err != nil || s.Base == o.Base || run(t, o.Repo, "git show "+s.Base+":b.txt") != "changed" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, _, err := choose(Repository{Dir: o.Repo, Base: "nowhere"}); err == nil {
+	if _, err := choose(Repository{Dir: o.Repo, Base: "nowhere"}); err == nil {
 		t.Error("a base that is not there")
 	}
-	if _, _, err := choose(Repository{Dir: t.TempDir()}); !errors.Is(err, git.ErrNone) {
+	if _, err := choose(Repository{Dir: t.TempDir()}); !errors.Is(err, git.ErrNone) {
 		t.Error(err)
 	}
-	if _, _, err := choose(Repository{Dir: filepath.Join(t.TempDir(), "gone")}); !errors.Is(err, git.ErrNone) {
+	if _, err := choose(Repository{Dir: filepath.Join(t.TempDir(), "gone")}); !errors.Is(err, git.ErrNone) {
 		t.Error(err)
 	}
 	below := filepath.Join(o.Repo, "made", "<date>-<feature>-<id>")
-	s, isNew, err = choose(Repository{Dir: below, Create: true})
-	if err != nil || !isNew || !s.Own || s.Repo != filepath.Join(o.Repo, "made", "2026-01-02-todo-app-01234567") || len(s.Checks) != 0 || !s.Found {
-		t.Errorf("%+v, %t, %v", s, isNew, err)
+	s, err = choose(Repository{Dir: below, Create: true})
+	if err != nil || !s.Own || s.Repo != filepath.Join(o.Repo, "made", "2026-01-02-todo-app-01234567") || len(s.Checks) != 0 || !s.Found {
+		t.Errorf("%+v, %v", s, err)
 	}
-	s, isNew, err = choose(Repository{Dir: below, Create: true}) // which is there now
-	if err != nil || isNew || s.Own {
-		t.Errorf("%+v, %t, %v", s, isNew, err)
+	if s, err = choose(Repository{Dir: below, Create: true}); err != nil || !s.Own { // as if it was killed before that was on file
+		t.Errorf("%+v, %v", s, err)
+	}
+	run(t, s.Repo, "git update-ref -d refs/heads/main") // as if it was killed while it was made
+	if s, err = choose(Repository{Dir: below, Create: true}); err != nil || !s.Own {
+		t.Errorf("%+v, %v", s, err)
+	}
+	run(t, data, "rm */creating")
+	s, err = choose(Repository{Dir: below, Create: true}) // which is there now
+	if err != nil || s.Own {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,5 +154,41 @@ func TestAllCommitsOfABranchAreCounted(t *testing.T) {
 		if end, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" && !strings.Contains(end.Output.Summary, want+" commits on ") {
 			t.Errorf("it says %q", end.Output.Summary)
 		}
+	}
+}
+
+// What a delivery into a repository of its own is asked for after its end is shown there, too,
+// unless somebody has taken it back, or what they have changed stands in the way.
+func TestAWishIsShownInARepositoryOfItsOwn(t *testing.T) {
+	y := shellYard(t)
+	y.repo = filepath.Join(t.TempDir(), "new")
+	y.config.Repository.Dir, y.config.Repository.Create, y.config.Repository.Checks, y.config.Repository.Unchecked = y.repo, true, nil, true
+	y.mustRun("delivered")
+	shown := func(step string) bool {
+		_, err := os.Stat(filepath.Join(y.repo, "step"+step+".ok"))
+		return err == nil
+	}
+	if r := y.goOn("Name it better"); r.Outcome != "delivered" || !shown("2") || !shown("wish-1") {
+		t.Errorf("%s: %q", r.Outcome, r.Reasons)
+	}
+	y.write("stepwish-2.ok", "mine\n")
+	r := y.goOn("And shorter")
+	if r.Outcome != "delivered" || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not in what is checked out") || !strings.Contains(r.Notes[0], "stepwish-2.ok") {
+		t.Errorf("%s: %q", r.Outcome, r.Notes)
+	}
+	if got := y.sh("cat stepwish-2.ok; rm stepwish-2.ok"); got != "mine\n" {
+		t.Errorf("it has written over %s", got)
+	}
+	folder := filepath.Join(y.data, y.session)
+	site, err := pipeline.ReadSite(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site.Applied, site.Takes = nil, append(site.Takes, pipeline.Take{Back: true})
+	if err := site.Save(folder); err != nil {
+		t.Fatal(err)
+	}
+	if r := y.goOn("And longer"); r.Outcome != "delivered" || shown("wish-3") || len(r.Notes) != 0 {
+		t.Errorf("%s: %q", r.Outcome, r.Notes)
 	}
 }

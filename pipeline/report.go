@@ -61,8 +61,10 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 			return troupe.Handoff{}, err
 		}
 	}
+	var published publication
 	if c.site.New && c.now.Head != c.site.Base {
-		if _, err := call[state](ctx, c.run, c.tools.publish, struct{}{}); err != nil {
+		var err error
+		if published, err = call[publication](ctx, c.run, c.tools.publish, struct{}{}); err != nil {
 			return troupe.Handoff{}, err
 		}
 	}
@@ -86,6 +88,9 @@ func (c *course) report(ctx context.Context) (troupe.Handoff, error) {
 		}
 	}
 	r.Reasons, r.Notes = c.reasons(steps), c.notes()
+	if published.Refused != "" {
+		r.Notes = append(r.Notes, "it is on its branch alone, and not in what is checked out: "+published.Refused)
+	}
 	note, err := c.setupNote(ctx)
 	if err != nil {
 		return troupe.Handoff{}, err

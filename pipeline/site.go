@@ -38,6 +38,8 @@ type Site struct {
 	Own bool `json:"own,omitempty"`
 	// Applied are the commits of the checkout before and after the branch was taken.
 	Applied []string `json:"applied,omitempty"`
+	// Taking are those of a take that has begun and is not known to have come to its end.
+	Taking []string `json:"taking,omitempty"`
 	// Takes are when the branch was taken, and taken back, in order.
 	Takes []Take `json:"takes,omitempty"`
 	// SetupTrees are those that the setup was allowed to run on: see [state].
@@ -222,7 +224,13 @@ func (o *openSite) find(ctx context.Context, want state, at time.Time) (state, e
 		want.Head, want.Tree = head, tree
 		o.mark()
 	}
-	if _, err := os.Stat(o.pending()); err == nil || !o.worktree.Filled() {
+	if _, err := os.Stat(o.pending()); err == nil {
+		if err := o.worktree.BreakLock(ctx); err != nil {
+			return want, err
+		}
+		return want, o.become(ctx, want.Tree)
+	}
+	if !o.worktree.Filled() {
 		return want, o.become(ctx, want.Tree)
 	}
 	now, err := o.worktree.Snapshot(ctx)

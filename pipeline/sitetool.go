@@ -92,9 +92,8 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	session := call.Run.Session()
 	folder := s.folder(session)
 	about, err := ReadSite(folder)
-	isNew := false
 	if errors.Is(err, os.ErrNotExist) {
-		if about, isNew, err = s.choose(ctx, session, in); err == nil && in.Of != "" {
+		if about, err = s.choose(ctx, session, in); err == nil && in.Of != "" {
 			err = s.takeOver(in.Of, session)
 		}
 	}
@@ -104,11 +103,12 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if err := about.Save(folder); err != nil {
 		return prepared{}, err
 	}
+	_ = os.Remove(s.creating(session)) // which the site says from now on
 	o, err := s.openSite(ctx, session)
 	if err != nil {
 		return prepared{}, err
 	}
-	p := prepared{ID: o.ID, Branch: o.Branch, Base: o.Base, Worktree: o.Worktree, Sandbox: o.Sandbox, Checks: o.Checks, Found: o.Found, New: isNew}
+	p := prepared{ID: o.ID, Branch: o.Branch, Base: o.Base, Worktree: o.Worktree, Sandbox: o.Sandbox, Checks: o.Checks, Found: o.Found, New: o.Own}
 	if s.refuse != nil {
 		p.Sandbox, p.Why = "none", s.refuse.Error()
 	} else {
@@ -155,33 +155,25 @@ func (s *workshop) takeOver(from, session string) error {
 }
 
 // choose decides where a new delivery works.
-func (s *workshop) choose(ctx context.Context, session string, in prepareRequest) (*Site, bool, error) {
-	isNew := false
+func (s *workshop) choose(ctx context.Context, session string, in prepareRequest) (*Site, error) {
 	id := session[:8]
 	dir := strings.NewReplacer("<date>", in.At.UTC().Format(time.DateOnly), "<feature>", in.Feature, "<id>", id).Replace(s.Dir)
-	found, err := s.openOwn(ctx, dir)
-	if errors.Is(err, git.ErrNone) || errors.Is(err, os.ErrNotExist) || s.Create && err != nil {
-		if !s.Create {
-			return nil, false, fmt.Errorf("%s: %w", dir, git.ErrNone)
-		}
-		isNew = true
-		found, err = git.Create(ctx, dir)
-	}
+	found, isNew, err := s.openOrCreate(ctx, session, dir)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	base, err := found.Base(ctx, s.Base)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if s.IncludeChanges {
 		if base, err = found.Stash(ctx, in.At, "Changes that were not committed\n"); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
 	branch, err := s.freeBranch(ctx, found, strings.NewReplacer("<feature>", in.Feature, "<id>", id))
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	site := &Site{
 		Session: session, ID: id, Request: in.Request, Repo: found.Top, Worktree: filepath.Join(s.Worktrees, id), Branch: branch,
@@ -191,11 +183,11 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 		site.Found = true
 		tree, err := found.Tree(ctx, base)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		site.Checks = checks.Find(treeFiles{tree})
 	}
-	return site, isNew, nil
+	return site, nil
 }
 
 // freeBranch names the branch of a delivery. Git keeps branches like files: none can be
@@ -221,35 +213,6 @@ func (s *workshop) freeBranch(ctx context.Context, repo *git.Repo, names *string
 		return "", fmt.Errorf("branch %s: %w; name another one in pipeline.branch", branch, git.ErrTaken)
 	}
 	return branch, nil
-}
-
-// openOwn opens the repository of a folder. One that is to be made is the folder's own,
-// whatever repository is around it.
-func (s *workshop) openOwn(ctx context.Context, dir string) (*git.Repo, error) {
-	if s.Create {
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
-			return nil, git.ErrNone
-		}
-	}
-	return git.Open(ctx, dir)
-}
-
-// publishTool shows the result in the checkout of a repository that was made for it.
-func (s *workshop) publishTool() troupe.Tool {
-	return onSite(s, "publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, o *openSite, _ struct{}) (state, error) {
-		if !o.Own {
-			return state{}, nil
-		}
-		before, after, err := o.repo.Take(ctx, o.Branch, "Take the delivery", "")
-		if err != nil {
-			return state{}, err
-		}
-		if before != after {
-			o.Applied = []string{before, after}
-			err = o.Save(o.folder)
-		}
-		return state{Head: after}, err
-	})
 }
 
 // treeFiles are the files of a tree, for finding checks.

@@ -89,24 +89,27 @@ func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, e
 // where squash says so. Nothing is done where that would conflict, and site.Applied is as
 // it was where all is there already.
 func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (after string, err error) {
-	repo, err := git.Open(ctx, site.Repo)
-	if err != nil {
-		return "", err
-	}
 	message := ""
 	if squash {
 		title, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(site.Request), "Delivery "+site.ID), "\n") // of one that was deleted there is no request
 		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
-	before, after, err := repo.Take(ctx, site.Branch, "Merge delivery "+site.ID, message)
-	if err != nil {
+	if after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message); err != nil {
 		return "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
 	}
-	if before != after {
-		site.Applied, site.Takes = []string{before, after}, append(site.Takes, pipeline.Take{At: time.Now()})
-		err = site.Save(p.SiteFolder(site))
+	return after, nil
+}
+
+// noteTakes puts on record which branches were taken by processes that were killed before
+// they could say so.
+func (p *Project) noteTakes(ctx context.Context) {
+	sites, err := p.Sites()
+	for _, site := range sites {
+		err = errors.Join(err, site.NoteTaken(ctx, p.SiteFolder(site)))
 	}
-	return after, err
+	if err != nil {
+		p.log.Warn("whether deliveries were taken is not known", "err", err)
+	}
 }
 
 // UndoDelivery reverts what was applied of a delivery, by a commit that it returns; or,
@@ -114,6 +117,9 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
 	repo, err := git.Open(ctx, site.Repo)
 	if err != nil {
+		return "", err
+	}
+	if err := site.NoteTaken(ctx, p.SiteFolder(site)); err != nil {
 		return "", err
 	}
 	if len(site.Applied) == 2 {
@@ -226,7 +232,7 @@ func (d deliveries) canCount() error {
 func (d deliveries) Usual(ctx context.Context) (server.UsualDelivery, error) {
 	c := d.project.config.Pipeline
 	order := d.project.Delivery()
-	usual := server.UsualDelivery{Approve: order.Approve, Budget: cmp.Or(c.Cost, d.project.config.Limits.Cost)}
+	usual := server.UsualDelivery{Approve: order.Approve, Budget: cmp.Or(c.Cost, d.project.models.Limits().Cost)}
 	if err := d.project.settle(ctx, &order); err == nil && !order.Create {
 		usual.Repo = filepath.Base(order.Repo) // where it is on this machine is nobody's business
 	}

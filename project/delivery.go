@@ -147,7 +147,7 @@ const deliveryTurns = 500
 // deliveryLimits are those of a delivery, where they are not the project's.
 func (p *Project) deliveryLimits() troupe.Limits {
 	l := troupe.Limits{Cost: p.config.Pipeline.Cost}
-	if p.config.Limits.Turns == 0 {
+	if p.models.Limits().Turns == 0 {
 		l.Turns = deliveryTurns
 	}
 	return l

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,6 +61,9 @@ func (d *deliveryLog) finish(ctx context.Context, all troupe.Store) {
 	marks, _ := filepath.Glob(filepath.Join(d.project.deliveriesDir(), "*", deletingFile))
 	for _, mark := range marks {
 		session := filepath.Base(filepath.Dir(mark))
+		if !sessionid.Is(session) || !isDir(filepath.Dir(mark)) {
+			continue
+		}
 		info, _, err := d.Ask(ctx, session, troupe.SessionRequest{})
 		if err == nil && info.Owner != (troupe.Owner{}) {
 			continue
@@ -82,6 +86,9 @@ func (p *Project) removeDelivery(ctx context.Context, folder string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if site.Session != filepath.Base(folder) { // a copy, whose worktree and branch are another's
+		return fmt.Errorf("%s is of delivery %s", filepath.Join(folder, pipeline.SiteFile), site.Session)
 	}
 	stays, err := p.leaveRepository(ctx, site)
 	if err != nil {

@@ -119,6 +119,28 @@ func TestADeliveryIsDeletedWithItsSession(t *testing.T) {
 	d.isGone(site, false, false)
 }
 
+// Killed between taking a branch and the record of it, a delivery is known as taken at the next
+// start, and can be taken back.
+func TestATakeThatWasKilledIsKnownAtTheNextStart(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	before := git(t, d.repo, "rev-parse", "main")
+	site.Taking = []string{before, git(t, d.repo, "rev-parse", site.Branch)}
+	if err := site.Save(d.SiteFolder(site)); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.repo, "merge", "-q", "--ff-only", site.Branch)
+	d.restart()
+	site, err := d.Site(site.ID)
+	if err != nil || len(site.Applied) != 2 || len(site.Takes) != 1 {
+		t.Fatalf("%+v, %v", site, err)
+	}
+	reverted, err := d.UndoDelivery(t.Context(), site)
+	if err != nil || reverted == "" || git(t, d.repo, "diff", "--stat", before, "main") != "" {
+		t.Errorf("it is not taken back: %q, %v", reverted, err)
+	}
+}
+
 // What was taken is in the project: its branch is a name for nothing else.
 func TestADeliveryThatWasTakenIsDeletedWithItsBranch(t *testing.T) {
 	d := newDeliverer(t)
@@ -234,5 +256,78 @@ func TestADeletionOfADeliveryIsFinished(t *testing.T) {
 				t.Errorf("there is session %s, %v", info.ID, err)
 			}
 		})
+	}
+}
+
+// What is in a delivery's folder by the name alone is not removed: a link that leads elsewhere, a
+// copy that says it is another delivery, a folder that is none.
+func TestWhatIsNoDeliverysOwnStays(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	kept := filepath.Join(d.SiteFolder(site), "documents")
+	for name, make := range map[string]func(folder string) error{
+		"a link to a delivery": func(folder string) error { return os.Symlink(d.SiteFolder(site), folder) },
+		"a copy of a delivery": func(folder string) error { return os.CopyFS(folder, os.DirFS(d.SiteFolder(site))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const other = "0192f0c1-2d3e-7a4b-8c5d-6e7f8a9b0c1d"
+			folder := filepath.Join(filepath.Dir(d.SiteFolder(site)), other)
+			if err := make(folder); err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(folder)
+			if err := engine(t, d.Project).Delete(t.Context(), other); !errors.Is(err, troupe.ErrNotFound) {
+				t.Error(err)
+			}
+			for _, place := range []string{kept, site.Worktree, folder} {
+				if _, err := os.Stat(place); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(d.DataDir(), "deliveries", other, "deleting"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(filepath.Join(d.SiteFolder(site), "deleting"))
+			if name == "a link to a delivery" { // the mark is the other's then
+				return
+			}
+			d.restart()
+			for _, place := range []string{kept, site.Worktree, folder} {
+				if _, err := os.Stat(place); err != nil {
+					t.Errorf("after a restart: %v", err)
+				}
+			}
+		})
+	}
+	mine := filepath.Join(d.DataDir(), "agent-outputs", "mine")
+	for _, dir := range []string{mine, filepath.Join(d.DataDir(), "deliveries", "mine")} {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "deleting"), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.restart()
+	if _, err := os.Stat(filepath.Join(mine, "deleting")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(d.DataDir(), "deliveries", "mine", "deleting")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worktree that somebody has made anew at the delivery's place is theirs, and so is what they
+// have committed there without a branch.
+func TestAWorktreeThatSomebodyHasMadeTheirOwnStays(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	git(t, site.Worktree, "checkout", "-q", "--detach")
+	if err := os.WriteFile(filepath.Join(site.Worktree, "mine.txt"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, site.Worktree, "add", "-A")
+	git(t, site.Worktree, "commit", "-qm", "mine")
+	mine := git(t, site.Worktree, "rev-parse", "HEAD")
+	d.delete(site)
+	if git(t, site.Worktree, "rev-parse", "HEAD") != mine {
+		t.Error("what was committed there is gone")
 	}
 }

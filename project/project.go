@@ -372,9 +372,10 @@ type stage struct {
 	engine  *troupe.Engine
 	folders *outputs.Folders // around the store
 	store   store.Log
-	files   *sharedFiles // nil where files are on this machine alone
-	watched troupe.Store // the engine's own: what is stored in it is observed
-	tracer  *otel.Tracer // nil where nobody asks for traces
+	files   *sharedFiles  // nil where files are on this machine alone
+	watched troupe.Store  // the engine's own: what is stored in it is observed
+	tracer  *otel.Tracer  // nil where nobody asks for traces
+	limits  troupe.Limits // the engine's
 
 	mu      sync.Mutex
 	agents  map[playerKey]*player
@@ -418,7 +419,8 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	sinks, config := p.sinks, troupe.Config{Limits: p.limits()}
+	limits := p.limits()
+	sinks, config := p.sinks, troupe.Config{Limits: limits}
 	if tracer != nil {
 		sinks, config.Tracing = append(slices.Clone(sinks), tracer), tracer
 	}
@@ -427,8 +429,9 @@ func (p *Project) openStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, folders.Close(), store.Close())
 	}
-	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
+	s := &stage{project: p, engine: engine, folders: folders, store: store, watched: config.Store, files: files, tracer: tracer, limits: limits, agents: map[playerKey]*player{}, pinned: map[string]*bundle.Catalog{}, servers: map[string]*mcp.Server{}}
 	deliveries.finish(ctx, folders)
+	p.noteTakes(ctx)
 	if p.meter != nil {
 		p.meter.shelf, p.meter.owner = s.anyShelf(), s.ownerOf
 	}
@@ -468,14 +471,6 @@ func (p *Project) openTracer(ctx context.Context) (*otel.Tracer, error) {
 		return nil, nil
 	}
 	return otel.New(ctx, otel.Options{Logger: p.log})
-}
-
-func (p *Project) limits() troupe.Limits {
-	l := p.config.Limits
-	return troupe.Limits{
-		Turns: l.Turns, ToolCalls: l.ToolCalls, Tokens: l.Tokens, Cost: l.Cost, Time: l.Time, Depth: l.Depth,
-		ToolTimeout: l.ToolTimeout, Attempts: l.Attempts, ModelTries: l.ModelTries,
-	}
 }
 
 // describe tells manifests an agent's title and bundle.

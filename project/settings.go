@@ -261,6 +261,7 @@ func (s *settings) Change(ctx context.Context, values map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.Copy(s.values, read)
+	s.limit(read)
 	return nil
 }
 

@@ -81,13 +81,13 @@ func (p *Project) Runs(ctx context.Context) (server.Runs, error) {
 		return nil, err
 	}
 	if p.EngineKind() == EngineEmbedded {
-		return s.engine, nil
+		return limited{s.engine, s}, nil
 	}
 	runner, err := p.Runner(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return dispatched{runner, s.engine}, nil
+	return limited{dispatched{runner, s.engine}, s}, nil
 }
 
 // SubmitTo puts a run on record for a scheduler that was told of it, or will be, by its

@@ -56,6 +56,13 @@ const (
 	// The session of a delivery is forgotten, and the delivery not removed.
 	DeliveryForgotten Point = "delivery-forgotten"
 
+	// A repository is made for a delivery, and the delivery does not know where it works.
+	RepositoryMade Point = "repository-made"
+	// A delivery says that its branch is being taken, and the checkout is as it was.
+	BranchTaking Point = "branch-taking"
+	// The branch is taken, and the delivery does not say so.
+	BranchTaken Point = "branch-taken"
+
 	// A temporary file is there, and empty.
 	FileBegun Point = "file-begun"
 	// A temporary file is complete, and the old file under its name.
@@ -71,6 +78,7 @@ func Points() []Point {
 		StoreBeforeCommit, StoreAfterCommit, StoreBeforeAcknowledging, StoreLocked, StoreBeforeRename, StoreAfterRename,
 		StoreIndexing, StoreBeforeCheckpoint, StoreAfterCheckpoint,
 		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, DeliveryForgotten, FileBegun, FileBeforeRename, FileAfterRename,
+		RepositoryMade, BranchTaking, BranchTaken,
 	}
 }
 

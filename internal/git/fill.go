@@ -29,19 +29,20 @@ func (w *Worktree) Fill(ctx context.Context, tree string, furnish func() error) 
 		return fmt.Errorf("fill %s: %w", w.Dir, err)
 	}
 	defer lock.Close()
+	filling := *w
+	filling.held = lock
 	if w.hasIndex() { // somebody was faster
 		w.filled = true
-		return w.Restore(ctx, tree)
+		return filling.restore(ctx, tree)
 	}
 	index := filepath.Join(w.gitDir, "filling.index")
 	for _, left := range []string{index, index + ".lock"} {
-		if err := os.Remove(left); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := removeIfThere(left); err != nil {
 			return err
 		}
 	}
-	filling := *w
-	filling.index, filling.held = index, lock
-	if err := filling.Restore(ctx, tree); err != nil {
+	filling.index = index
+	if err := filling.restore(ctx, tree); err != nil {
 		return err
 	}
 	if err := furnish(); err != nil {
@@ -54,10 +55,32 @@ func (w *Worktree) Fill(ctx context.Context, tree string, furnish func() error) 
 	return nil
 }
 
-// lock waits until nobody else fills the folder: git goes on with that when the process
+// BreakLock removes the lock that a git which was killed has left on the index. It is for a
+// folder that was being changed by us: somebody else's lock cannot be told from ours.
+func (w *Worktree) BreakLock(ctx context.Context) error {
+	lock, err := w.lock(ctx) // no git of ours is at work then
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return removeIfThere(filepath.Join(w.gitDir, "index.lock"))
+}
+
+func removeIfThere(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// lock waits until nobody else writes to the folder: git goes on with that when the process
 // that started it is killed. The lock is given up when the last one closes the file.
 func (w *Worktree) lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(w.gitDir, "troupe.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	return waitForLock(ctx, filepath.Join(w.gitDir, "troupe.lock"))
+}
+
+func waitForLock(ctx context.Context, name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -340,6 +340,15 @@ func headOf2(t testing.TB, r *Repo) string {
 	return strings.TrimSpace(sh(t, r.Top, "git rev-parse HEAD"))
 }
 
+// take takes a branch into the checkout.
+func take(t *testing.T, r *Repo, branch, message, squash string) (before, after string, err error) {
+	t.Helper()
+	if before, after, err = r.Merge(t.Context(), branch, message, squash); err == nil && before != after {
+		err = r.Advance(t.Context(), after)
+	}
+	return before, after, err
+}
+
 func TestTake(t *testing.T) {
 	deliver := func(t *testing.T, r *Repo, content string) *Worktree {
 		w := newWorktree(t, r)
@@ -355,7 +364,7 @@ func TestTake(t *testing.T) {
 	t.Run("fast-forward, and back", func(t *testing.T) {
 		r := newRepo(t)
 		w := deliver(t, r, "A\n")
-		before, after, err := r.Take(t.Context(), w.Branch, "merge", "")
+		before, after, err := take(t, r, w.Branch, "merge", "")
 		if err != nil || after != headOf(t, w) {
 			t.Fatal(after, err)
 		}
@@ -376,7 +385,7 @@ func TestTake(t *testing.T) {
 		t.Setenv("GIT_AUTHOR_EMAIL", "ada@example.org")
 		r := newRepo(t)
 		w := deliver(t, r, "A\n")
-		if _, _, err := r.Take(t.Context(), w.Branch, "", "all at once"); err != nil {
+		if _, _, err := take(t, r, w.Branch, "", "all at once"); err != nil {
 			t.Fatal(err)
 		}
 		if got := sh(t, r.Top, "git log -1 --format=%s; cat a.txt"); got != "all at once\nA\n" {
@@ -389,7 +398,7 @@ func TestTake(t *testing.T) {
 			r := newRepo(t)
 			w := deliver(t, r, "A\n")
 			sh(t, r.Top, "echo more >m; git add m; git commit -qm more; echo mine >mine; git add mine")
-			before, after, err := r.Take(t.Context(), w.Branch, "Merge it", squash)
+			before, after, err := take(t, r, w.Branch, "Merge it", squash)
 			if err != nil || before == after {
 				t.Fatal(before, after, err)
 			}
@@ -399,7 +408,7 @@ func TestTake(t *testing.T) {
 			if got := strings.Count(sh(t, r.Top, "git log -1 --format=%P"), " "); (got == 1) != (squash == "") {
 				t.Fatal(got)
 			}
-			if before, again, err := r.Take(t.Context(), w.Branch, "Merge it", squash); err != nil || again != after || before != after {
+			if before, again, err := take(t, r, w.Branch, "Merge it", squash); err != nil || again != after || before != after {
 				t.Fatal(before, again, err)
 			}
 			if _, err := r.Revert(t.Context(), before, after, "revert"); err != nil {
@@ -415,7 +424,7 @@ func TestTake(t *testing.T) {
 		w := deliver(t, r, "A\n")
 		sh(t, r.Top, "echo mine >a.txt; git commit -qam mine")
 		before := fingerprint(t, r)
-		_, _, err := r.Take(t.Context(), w.Branch, "merge", "")
+		_, _, err := take(t, r, w.Branch, "merge", "")
 		conflict, ok := errors.AsType[*ConflictError](err)
 		if !ok || len(conflict.Files) != 1 || conflict.Files[0] != "a.txt" {
 			t.Fatal(err)
@@ -428,12 +437,12 @@ func TestTake(t *testing.T) {
 		r := newRepo(t)
 		w := deliver(t, r, "A\n")
 		sh(t, r.Top, "echo mine >a.txt; echo other >sub/b.txt")
-		_, _, err := r.Take(t.Context(), w.Branch, "merge", "")
+		_, _, err := take(t, r, w.Branch, "merge", "")
 		if conflict, ok := errors.AsType[*ConflictError](err); !ok || len(conflict.Files) != 1 {
 			t.Fatal(err)
 		}
 		sh(t, r.Top, "git checkout -q a.txt")
-		if _, _, err := r.Take(t.Context(), w.Branch, "merge", ""); err != nil {
+		if _, _, err := take(t, r, w.Branch, "merge", ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := sh(t, r.Top, "cat sub/b.txt"); got != "other\n" {

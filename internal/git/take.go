@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 )
@@ -28,11 +27,12 @@ type ConflictError struct {
 // Error names the files.
 func (e *ConflictError) Error() string { return e.Why + ": " + strings.Join(e.Files, ", ") }
 
-// Take merges a branch into the one that is checked out: by fast-forward where that is
-// possible, else by a merge, or as one commit where squash has a message. Nothing is
-// done where it would conflict, or where files that it changes are changed in the
-// checkout. It returns the commits before and after.
-func (r *Repo) Take(ctx context.Context, branch, message, squash string) (before, after string, err error) {
+// Merge returns the commit that the checkout is at, and the one that it comes to where a
+// branch is taken: by fast-forward where that is possible, else by a merge, or as one commit
+// where squash has a message. They are the same where all is there already. It fails where
+// that would conflict, or where files that it changes are changed in the checkout, which
+// only [Repo.Advance] touches.
+func (r *Repo) Merge(ctx context.Context, branch, message, squash string) (before, after string, err error) {
 	checkout := *r
 	checkout.settings = userSettings()
 	if before, err = checkout.Base(ctx, ""); err != nil {
@@ -47,14 +47,8 @@ func (r *Repo) Take(ctx context.Context, branch, message, squash string) (before
 	if err != nil {
 		return "", "", err
 	}
-	commit, err := r.taken(ctx, before, tip, merged, message, squash)
-	if err != nil || commit == before {
-		return before, before, err
-	}
-	if _, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff-only", "--no-verify", commit); err != nil {
-		return "", "", err
-	}
-	return before, commit, nil
+	after, err = r.taken(ctx, before, tip, merged, message, squash)
+	return before, after, err
 }
 
 // taken is the commit that the checkout comes to: the one it is at, where all is there
@@ -94,19 +88,9 @@ func (r *Repo) mayTake(ctx context.Context, head, tip string) (merged string, er
 		return "", &ConflictError{"these files were changed on both sides", lines[1:]}
 	}
 	merged, _, _ = strings.Cut(out, "\n")
-	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", head, merged, "--")
+	both, err := r.differing(ctx, head, merged)
 	if err != nil {
 		return "", err
-	}
-	dirty, err := r.Changed(ctx)
-	if err != nil {
-		return "", err
-	}
-	var both []string
-	for name := range strings.SplitSeq(names, "\x00") {
-		if name != "" && slices.ContainsFunc(dirty, func(d string) bool { return d == name || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) }) {
-			both = append(both, name)
-		}
 	}
 	if both != nil {
 		return "", &ConflictError{"these files have changes in your checkout that are not committed", both}
@@ -119,7 +103,7 @@ func userSettings() []string {
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0"}
 }
 
-// Revert takes back what Take did: what came between two commits, as one commit.
+// Revert takes back what was taken: what came between two commits, as one commit.
 func (r *Repo) Revert(ctx context.Context, before, after, message string) (string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
@@ -146,8 +130,7 @@ func (r *Repo) Revert(ctx context.Context, before, after, message string) (strin
 	if _, err := checkout.mayTake(ctx, head, commit); err != nil {
 		return "", err
 	}
-	_, err = checkout.at(ctx, r.Top, nil, "merge", "--quiet", "--ff-only", "--no-verify", commit)
-	return commit, err
+	return commit, r.Advance(ctx, commit)
 }
 
 // Patch is what a branch changes, as a patch that git can apply.

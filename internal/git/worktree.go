@@ -255,8 +255,20 @@ func copyIndex(from, to string) error {
 }
 
 // Restore makes the folder what a tree says: what differs is written, what is not in
-// it and not ignored is removed.
+// it and not ignored is removed. It waits for what git still does of one that was killed.
 func (w *Worktree) Restore(ctx context.Context, tree string) error {
+	lock, err := w.lock(ctx)
+	if err != nil {
+		return fmt.Errorf("restore %s: %w", w.Dir, err)
+	}
+	defer lock.Close()
+	holding := *w
+	holding.held = lock
+	return holding.restore(ctx, tree)
+}
+
+// restore is Restore for whoever has the lock.
+func (w *Worktree) restore(ctx context.Context, tree string) error {
 	if _, err := w.git(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		// A file may stand where a directory has to be, and the other way round.
 		if again := w.clean(ctx); again != nil {

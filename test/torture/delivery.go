@@ -5,16 +5,24 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
+	"github.com/troupe-dev/troupe/pipeline"
 )
 
-// deliveryPoints are those between an artifact, its upload and their records.
-var deliveryPoints = []failpoint.Point{failpoint.CallsRecorded, failpoint.ToolReturned, failpoint.FeedAfterAppend, failpoint.FileBeforeRename}
+// deliveryPoints are those between an artifact, its upload and their records, and those
+// between a repository that is made for a delivery, its branch there, and their records.
+var deliveryPoints = []failpoint.Point{
+	failpoint.CallsRecorded, failpoint.ToolReturned, failpoint.FeedAfterAppend, failpoint.FileBeforeRename,
+	failpoint.RepositoryMade, failpoint.BranchTaking, failpoint.BranchTaken,
+}
 
 // cutDeliveries kills deliveries in every phase, between an artifact and its upload
 // among others, and has each resumed to its end.
@@ -29,6 +37,7 @@ func (w *world) cutDeliveries(ctx context.Context) error {
 				break // it does not get there so often
 			}
 			w.report.add(deliveryKills, 1)
+			w.report.hit(point)
 		}
 	}
 	return nil
@@ -67,7 +76,8 @@ func (w *world) cutDelivery(ctx context.Context, point failpoint.Point, pass int
 			return true, nil
 		}
 	}
-	if err := p.checkDelivery(ctx, list[0].ID, fmt.Sprintf("%s:%d", point, pass)); err != nil {
+	when := fmt.Sprintf("%s:%d", point, pass)
+	if err := errors.Join(p.checkDelivery(ctx, list[0].ID, when), p.checkTaken(ctx, list[0].ID, when)); err != nil {
 		return true, err
 	}
 	return true, p.cutRemoval(ctx, list[0].ID, removalPoints[pass%len(removalPoints)])
@@ -136,6 +146,35 @@ func (p *project) checkDelivery(ctx context.Context, id, when string) error {
 	var documents []struct{ Name string }
 	if err := json.Unmarshal([]byte(o.out), &documents); err != nil || len(documents) != 1 {
 		p.problem("killed at %s: the knowledge base has %s", when, o.out)
+	}
+	return nil
+}
+
+// checkTaken looks whether the repository that was made for a delivery has its branch taken,
+// once, and whether the delivery says so.
+func (p *project) checkTaken(ctx context.Context, id, when string) error {
+	site, err := pipeline.ReadSite(filepath.Join(p.dir, "data", "deliveries", id))
+	if err != nil {
+		return err
+	}
+	git := func(args ...string) string {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = site.Repo
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			p.problem("killed at %s: git %q: %v: %s", when, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	tip := git("rev-parse", "refs/heads/"+site.Branch)
+	if main := git("rev-parse", "main"); main != tip || tip == site.Base {
+		p.problem("killed at %s: main is at %s, and its branch at %s", when, main, tip)
+	}
+	if left := git("status", "--porcelain"); left != "" {
+		p.problem("killed at %s: the checkout has %s", when, left)
+	}
+	if !site.Own || !slices.Equal(site.Applied, []string{site.Base, tip}) || len(site.Takes) != 1 {
+		p.problem("killed at %s: of its own repository: %v, applied %q, taken %v", when, site.Own, site.Applied, site.Takes)
 	}
 	return nil
 }

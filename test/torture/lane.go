@@ -96,7 +96,7 @@ func (l *lane) reaches(w *work, args []string, p failpoint.Point) bool {
 		return args[1] == "chat" && slices.Contains(w.left(l.project), approval)
 	case failpoint.FolderMade:
 		return len(w.sessions) == 0
-	case failpoint.FolderSetAside, failpoint.SessionForgotten, failpoint.DeliveryForgotten:
+	case failpoint.FolderSetAside, failpoint.SessionForgotten, failpoint.DeliveryForgotten, failpoint.RepositoryMade, failpoint.BranchTaking, failpoint.BranchTaken:
 		return false // only deletions do
 	}
 	return true

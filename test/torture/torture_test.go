@@ -32,20 +32,7 @@ func TestAnApprovalThatIsSentAgainAfterAKillIsCarriedOutOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
-	dir := t.TempDir()
-	o := options{Out: t.Output(), Only: "serve"}
-	w := &world{options: o, dir: dir, program: filepath.Join(dir, "troupe"), report: newReport(o)}
-	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.build(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if w.model, err = serveModel(w.report); err != nil {
-		t.Fatal(err)
-	}
-	defer w.model.close()
+	w := builtWorld(t, options{Out: t.Output(), Only: "serve"})
 	p, err := w.newProject(t.Context(), "approval")
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +90,47 @@ func TestAnApprovalThatIsSentAgainAfterAKillIsCarriedOutOnce(t *testing.T) {
 	if err != nil || fmt.Sprint(lines) != "map[T1-scribe-0-1:1]" {
 		t.Errorf("the ledger has %v, %v", lines, err)
 	}
+	w.tellProblems(t)
+}
+
+// builtWorld is a world with the program and the model in it.
+func builtWorld(t *testing.T, o options) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{options: o, dir: dir, program: filepath.Join(dir, "troupe"), report: newReport(o)}
+	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.model, err = serveModel(w.report); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.model.close() })
+	return w
+}
+
+func (w *world) tellProblems(t *testing.T) {
+	t.Helper()
 	for _, problem := range w.report.problems {
 		t.Error(problem)
 	}
+}
+
+// A delivery into a repository that is made for it is killed where that is made, where its
+// site is on file and not on record, and around the taking of its branch: resumed, its
+// branch is taken, once, and it says so.
+func TestTheBranchOfADeliveryIntoItsOwnRepositoryIsTaken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	w := builtWorld(t, options{Out: t.Output()})
+	for _, point := range []failpoint.Point{failpoint.RepositoryMade, failpoint.ToolReturned, failpoint.BranchTaking, failpoint.BranchTaken} {
+		if killed, err := w.cutDelivery(t.Context(), point, 1); err != nil || !killed {
+			t.Errorf("%s: killed: %v, %v", point, killed, err)
+		}
+	}
+	w.tellProblems(t)
 }

@@ -41,6 +41,7 @@ type Chooser struct {
 	asked sync.Map // what servers have said of their models, by provider/name
 	// configured are the providers since somebody has changed them, nil before.
 	configured atomic.Pointer[map[string]config.Provider]
+	limits     atomic.Pointer[config.Limits] // the same of limits
 }
 
 // Configured are the providers of the configuration, as they are now. They are not changed.
@@ -57,6 +58,17 @@ func (c *Chooser) Configure(providers map[string]config.Provider) {
 	c.configured.Store(&providers)
 	c.asked.Clear()
 }
+
+// Limits are those of the configuration, as they are now.
+func (c *Chooser) Limits() config.Limits {
+	if now := c.limits.Load(); now != nil {
+		return *now
+	}
+	return c.Config.Limits
+}
+
+// Limit takes over limits of a configuration that was changed.
+func (c *Chooser) Limit(l config.Limits) { c.limits.Store(&l) }
 
 // NewClient returns a client that keeps a connection for each of many conversations
 // with one server.

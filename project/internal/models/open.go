@@ -243,13 +243,13 @@ func plain(err error) error {
 // takesUnknown reports whether a model is used under a limit in money though nobody knows
 // its price: because that is configured, or because its provider reports what it bills.
 func (c *Chooser) takesUnknown(e *Endpoint) bool {
-	return c.Config.Limits.CostUnknown == "allow" || e.known.ReportsCost && e.configured.BaseURL == ""
+	return c.Limits().CostUnknown == "allow" || e.known.ReportsCost && e.configured.BaseURL == ""
 }
 
 // checkPrice refuses a model without a known price where money is limited: the limit
 // would do nothing.
 func (c *Chooser) checkPrice(e *Endpoint, price troupe.Price) error {
-	limits := c.Config.Limits
+	limits := c.Limits()
 	if limits.Cost <= 0 || price.Known() || c.takesUnknown(e) {
 		return nil
 	}

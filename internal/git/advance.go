@@ -1,0 +1,154 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Advance moves the checkout forward to a commit that follows the one it is at. Whoever
+// comes after one that was killed waits for what git still does of that.
+func (r *Repo) Advance(ctx context.Context, to string) error {
+	lock, err := r.lockCheckout(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	checkout := *r
+	checkout.settings = userSettings()
+	_, err = checkout.runHolding(ctx, lock, r.Top, nil, nil, "merge", "--quiet", "--ff-only", "--no-verify", to)
+	return err
+}
+
+func (r *Repo) lockCheckout(ctx context.Context) (*os.File, error) {
+	return waitForLock(ctx, filepath.Join(r.Dir, "troupe.lock"))
+}
+
+// Contains reports whether the checkout is at a commit, or at one that follows it.
+func (r *Repo) Contains(ctx context.Context, commit string) (bool, error) {
+	if !r.Has(ctx, commit) {
+		return false, nil
+	}
+	_, err := r.at(ctx, r.Top, nil, "merge-base", "--is-ancestor", commit, "HEAD")
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// BreakLock removes the lock that a git which was killed has left on the checkout's index.
+// It is for a checkout that nobody else works in: theirs cannot be told from ours.
+func (r *Repo) BreakLock(ctx context.Context) error {
+	lock, err := r.lockCheckout(ctx) // no git of ours is at work then
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	name, err := r.at(ctx, r.Top, nil, "rev-parse", "--git-path", "index.lock")
+	if err != nil {
+		return err
+	}
+	return removeIfThere(absolute(r.Top, strings.TrimSuffix(name, "\n")))
+}
+
+// Retreat takes back what an [Repo.Advance] from one commit to another has written to the
+// checkout before it was killed. Nothing is done where the checkout has moved on since, or
+// where a file that differs is not what git was writing: somebody has changed it.
+func (r *Repo) Retreat(ctx context.Context, from, to string) error {
+	lock, err := r.lockCheckout(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	checkout := *r
+	checkout.settings = userSettings()
+	if head, err := checkout.at(ctx, r.Top, nil, "rev-parse", "--verify", "HEAD^{commit}"); err != nil || strings.TrimSpace(head) != from {
+		return err
+	}
+	paths, err := checkout.differing(ctx, from, to)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	root, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var before []string // of them, what is there before
+	for _, path := range paths {
+		if isBegun, err := checkout.isBegun(ctx, root, to, path); err != nil || !isBegun {
+			return err
+		}
+		if checkout.hasFile(ctx, from, path) {
+			before = append(before, path)
+		}
+	}
+	names := func(list []string) *strings.Reader { return strings.NewReader(strings.Join(list, "\x00") + "\x00") }
+	literally := []string{"GIT_LITERAL_PATHSPECS=1"}
+	if _, err := checkout.runHolding(ctx, lock, r.Top, names(paths), literally, "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", from); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := root.Remove(filepath.FromSlash(path)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return err
+		}
+	}
+	if before == nil {
+		return nil
+	}
+	_, err = checkout.runHolding(ctx, lock, r.Top, names(before), nil, "checkout-index", "--force", "-z", "--stdin")
+	return err
+}
+
+// differing are the files that two commits differ in and that are not in the checkout as its
+// commit has them.
+func (r *Repo) differing(ctx context.Context, from, to string) (list []string, err error) {
+	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", from, to, "--")
+	if err != nil {
+		return nil, err
+	}
+	dirty, err := r.Changed(ctx)
+	for name := range strings.SplitSeq(names, "\x00") {
+		if name != "" && isAmong(dirty, name) {
+			list = append(list, name)
+		}
+	}
+	return list, err
+}
+
+// isAmong says whether a file is one of those that git has listed, or is in a folder of them.
+func isAmong(dirty []string, name string) bool {
+	return slices.ContainsFunc(dirty, func(d string) bool { return d == name || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) })
+}
+
+// isBegun says of a file of the checkout that it is what git leaves when it is killed while it
+// writes a commit's: it is not there, or it is the file as far as it was written.
+func (r *Repo) isBegun(ctx context.Context, root *os.Root, commit, path string) (bool, error) {
+	info, err := root.Lstat(filepath.FromSlash(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular() || !r.hasFile(ctx, commit, path):
+		return false, nil
+	}
+	want, err := r.at(ctx, r.Top, nil, "cat-file", "--filters", commit+":"+path)
+	if err != nil {
+		return false, err
+	}
+	is, err := root.ReadFile(filepath.FromSlash(path))
+	return err == nil && bytes.HasPrefix([]byte(want), is), err
+}
+
+// hasFile reports whether a commit has a file.
+func (r *Repo) hasFile(ctx context.Context, commit, path string) bool {
+	_, err := r.at(ctx, r.Top, nil, "cat-file", "-e", commit+":"+path)
+	return err == nil
+}
