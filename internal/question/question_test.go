@@ -23,7 +23,7 @@ func TestQuestionsInAListAreAllAsked(t *testing.T) {
 	for answer, want := range map[string]string{
 		"I need to know:\n\n" + list:                                          list,
 		"Two things.\n\n" + list + "\n\nAnd which one, SQLite or PostgreSQL?": list + "\n\nAnd which one, SQLite or PostgreSQL?",
-		"1. Name: what is it?\n2. Colour: which one (as a word)?":              "1. Name: what is it?\n2. Colour: which one (as a word)?",
+		"1. Name: what is it?\n2. Colour: which one (as a word)?":             "1. Name: what is it?\n2. Colour: which one (as a word)?",
 	} {
 		if asked, choices, ok := In(answer); !ok || choices != nil || asked != want {
 			t.Errorf("%q asks %q with %d choices, %v", answer, asked, len(choices), ok)

@@ -16,6 +16,7 @@ import { severities, withId } from "./phase.js";
 const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
   delivery: (id) => get(at(id)),
+  plan: async (id) => (await request("GET", at(id, "/plan"))).json(),
   changePlan: async (id, plan) => (await request("PUT", at(id, "/plan"), plan)).json(),
   deliveryDiff: (id, step) => get(query(at(id, "/diff"), { step })),
   deliveryCheck: (id, check, file) => get(query(at(id, "/checks/" + encodeURIComponent(check)), { file })),
@@ -183,14 +184,16 @@ export function Documents({ site, show }) {
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.
 export function SitePlan({ site, again }) {
-  const [written, setDraft] = useKept("plan." + site.session, null);
-  const steps = site.plan?.steps ?? [], draft = site.acts.includes("plan") ? written : null;
+  const [written, keepDraft] = useKept(draftOf(site), null);
+  const steps = site.plan?.steps ?? [], draft = written && site.acts.includes("plan") ? rebased(written, steps) : null;
+  const setDraft = (now) => keepDraft(now && { base: wordsOf(steps), steps: now });
   if (!steps.length) return null;
   const done = steps.filter((s) => s.status === "done").length;
   const save = async () => {
     try {
-      const { changes } = await api.changePlan(site.session, { steps: draft.map((s) => merged(s, steps)) });
-      toast(changes.length ? changes.join("; ") : "Nothing has changed.");
+      const now = (await api.plan(site.session)).steps ?? []; // another window may have changed it in between
+      const { changes } = await api.changePlan(site.session, { steps: rebased(written, now).map((s) => merged(s, now)) });
+      toast(!changes.length ? "Nothing has changed." : isSame(written.base, wordsOf(now)) ? "The plan is saved." : "The plan is saved, with what was changed elsewhere.");
       setDraft(null);
       await again();
     } catch (problem) {
@@ -199,15 +202,43 @@ export function SitePlan({ site, again }) {
   };
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
     ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
-    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(steps.map(({ id, title, goal }) => ({ id, title, goal })))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
+    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(wordsOf(steps))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 
 // merged is a step as it is now, with what was written of it, which may have been some time ago.
 // again says that it is to be done again.
 export const merged = ({ id, title, goal, again }, steps) => ({ status: "todo", ...steps.find((s) => s.id === id), id, title, goal, ...(again && { status: "todo", commit: "", reason: "" }) });
 
-// isUnsaved says that a plan was changed and not saved.
-export const isUnsaved = (site) => !!kept("plan." + site?.session)?.some((s, i, all) => all.length !== site.plan?.steps?.length || ["id", "title", "goal"].some((key) => (s[key] ?? "") !== (site.plan?.steps?.[i]?.[key] ?? "")) || s.again);
+// draftOf is where a window keeps its own changes of a plan, with the words that they are changes of.
+const draftOf = (site) => "own.plan." + site?.session;
+
+// wordsOf are what a person may change of steps.
+const wordsOf = (steps) => steps.map(({ id, title, goal = "" }) => ({ id, title, goal }));
+
+const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// rebased are the changes of a plan that has been changed elsewhere since they were begun: what
+// is new there is taken over where nothing else is wanted here.
+export function rebased({ base, steps }, now) {
+  const find = (list, id) => list.find((s) => s.id === id), has = (list, id) => !!find(list, id);
+  if (isSame(base, wordsOf(now))) return steps;
+  const free = () => { for (let n = 1; ; n++) if (![now, base, steps].some((list) => has(list, String(n)))) return String(n); };
+  const mine = steps.map((s) => (has(base, s.id) || !has(now, s.id) ? s : { ...s, id: free() })); // both have added one
+  const isChanged = (s) => !isSame(find(base, s.id), { id: s.id, title: s.title, goal: s.goal }) || s.again;
+  const arranged = isSame(base.map((s) => s.id), mine.map((s) => s.id)) ? now : mine;
+  const wanted = arranged.filter((s) => has(now, s.id) || isChanged(s));
+  const more = [...now.filter((s) => !has(base, s.id)), ...mine.filter(isChanged)].filter((s) => !has(wanted, s.id));
+  return [...wanted, ...more.filter((s, i) => !has(more.slice(0, i), s.id))].map(({ id }) => {
+    const own = find(mine, id), was = find(base, id), is = find(now, id), of = (key) => (own && (!is || own[key] !== was?.[key]) ? own[key] : (is[key] ?? ""));
+    return { id, title: of("title"), goal: of("goal"), ...(own?.again && { again: true }) };
+  });
+}
+
+// isUnsaved says that a plan was changed in this window and not saved.
+export function isUnsaved(site) {
+  const draft = kept(draftOf(site)), steps = site?.plan?.steps ?? [];
+  return !!draft && !isSame(rebased(draft, steps), wordsOf(steps));
+}
 
 function PlanEditor({ draft, steps, setDraft, save }) {
   const change = (i, values) => setDraft(draft.map((s, j) => (i === j ? { ...s, ...values } : s)));

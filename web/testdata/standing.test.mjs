@@ -248,3 +248,17 @@ test("what was written of a step some time ago leaves it as it stands now, unles
   assert.deepEqual(merged({ id: "1", title: "One", goal: "Do it", again: true }, steps), { ...steps[0], status: "todo", commit: "", reason: "" });
   assert.deepEqual(merged({ id: "2", title: "Two", goal: "" }, steps), { id: "2", title: "Two", goal: "", status: "todo" });
 });
+
+test("changes of a plan that was changed elsewhere meanwhile keep what is new there", async () => {
+  const { rebased } = await import("../page/site.js");
+  const step = (id, title, more) => ({ id, title, goal: "", ...more });
+  const base = [step("1", "One"), step("2", "Two")];
+  const of = (steps, now) => rebased({ base, steps }, now).map((s) => s.id + s.title + (s.again ? "!" : "")).join();
+  assert.equal(of([step("1", "One"), step("2", "Second")], [step("1", "First", { status: "done" }), step("2", "Two")]), "1First,2Second");
+  assert.equal(of([step("1", "Mine"), step("2", "Two")], [step("1", "Theirs"), step("2", "Two")]), "1Mine,2Two");
+  assert.equal(of([step("1", "One"), step("2", "Two"), step("3", "Mine")], [...base, step("3", "Theirs")]), "1One,2Two,4Mine,3Theirs");
+  assert.equal(of([step("2", "Two"), step("1", "One")], [step("1", "First"), step("2", "Two")]), "2Two,1First");
+  assert.equal(of([step("1", "One")], [step("1", "First"), step("2", "Two")]), "1First", "which is left out here");
+  assert.equal(of([step("1", "One", { again: true }), step("2", "Second")], [step("2", "Two")]), "2Second,1One!", "which is left out there");
+  assert.equal(of(base, [step("2", "Two")]), "2Two");
+});
