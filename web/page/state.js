@@ -79,6 +79,19 @@ export const brokenWords = (lacks) => `${lacks ? `${lacks} is missing.` : "Somet
 // castOf are the agents of a flow.
 export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
 
+// nameIn is what a node is called in its flow: agents that have several are numbered.
+export function nameIn(flow, node) {
+  const name = (n) => n.title || agentOf(n.agent).name;
+  const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
+  return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
+}
+
+// nameAt is what the node with an id is called in the flow of a name, "" where there is none.
+export function nameAt(name, id) {
+  const flow = app.flows.find((f) => f.name === name), node = flow?.nodes?.find((n) => n.id === id);
+  return node ? nameIn(flow, node) : "";
+}
+
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
 
 // tasksOf are what people can ask an agent for: each has a label, which is short, and the

@@ -7,10 +7,9 @@ import { Events } from "./script.mjs";
 
 install();
 const { html, render } = await import("../page/view.js");
-const { app } = await import("../page/state.js");
+const { app, nameIn } = await import("../page/state.js");
 const { advised, Trouble, withoutOther } = await import("../page/trouble.js");
 const { preview } = await import("../page/flow.js");
-const { nameIn } = await import("../page/steps.js");
 const { now } = await import("../page/words.js");
 const { Problem } = await import("../page/api.js");
 const { Session } = await import("../page/fold.js");
