@@ -1,6 +1,6 @@
 // The conversation: what was said and done, in turns.
 
-import { agentOf, app, labelOf, nameAt, taskNamed } from "./state.js";
+import { agentOf, app, inPerson, labelOf, nameAt, pipeline, taskNamed } from "./state.js";
 import { day, hour, nameOfPhase } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, isSaid, turnsOf } from "./turns.js";
@@ -123,7 +123,7 @@ function Part({ block, agent, last, acts, id, openFile }) {
       return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
     case "answer":
       return html`${item.thought && html`<${Thought} text=${item.thought} />`}
-        ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+        ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.agent === pipeline ? inPerson(item.text, acts.session()) : item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "broken":
       return html`<${Broken} item=${item} />`;
     case "question":

@@ -73,6 +73,13 @@ const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).rep
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
 
+// inPerson names who has stopped a delivery, in what is said of it: whoever it is that looks, or the
+// one whose delivery it is.
+export function inPerson(text, session) {
+  const user = [...session.runs.values()].findLast((run) => !run.parent)?.user;
+  return text.replace(/(?<=\bstopped by )a person\b/gi, () => (user && user !== app.me.name ? user : "you"));
+}
+
 // brokenWords says why an agent cannot start: lacks is the file that is missing, if one is.
 export const brokenWords = (lacks) => `${lacks ? `${lacks} is missing.` : "Something that it is made of is missing or wrong."}${app.me.operator ? "" : " Ask whoever runs Troupe."}`;
 
