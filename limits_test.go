@@ -140,7 +140,7 @@ func TestAnAnswerThatCostsMoreThanTheLimitIsToldOf(t *testing.T) {
 	for _, c := range []struct {
 		limit float64
 		want  string
-	}{{0.1, "This run has cost $2.0000, and may cost $0.1: a limit is checked between answers, and one answer went past it."}, {2, ""}, {3, ""}} {
+	}{{0.1, "This run has cost $2.0000, and may cost $0.10: a limit is checked between answers, and one answer went past it."}, {2, ""}, {3, ""}} {
 		agent := agentWith(t, troupe.AgentConfig{ID: "clerk", Model: modelFunc(func(*troupe.Request) turn { return turn{text: "dear", usage: troupe.Usage{Input: 2e6}} }), Price: troupe.Price{Input: 1}})
 		for name, step := range map[string]troupe.Step{"an agent": agent, "a flow": flow.Sequence("flow", agent)} {
 			events, end, err := play(t, newEngine(t, troupe.Config{}), step, troupe.Input{Text: "go", Limits: troupe.Limits{Cost: c.limit}})

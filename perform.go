@@ -112,7 +112,7 @@ func (r *Run) finish(out Handoff) (Handoff, error) {
 	} else if recorded == nil {
 		own, below := r.budget.spent()
 		if limit, cost := r.budget.limits.Cost, own.Cost+below.Cost; limit > 0 && cost > limit && out.Meta.Stop != stopCost {
-			r.note(at, &Warned{Code: "cost_exceeded", Message: fmt.Sprintf("This run has cost $%.4f, and may cost $%v: a limit is checked between answers, and one answer went past it.", cost, limit)})
+			r.note(at, &Warned{Code: "cost_exceeded", Message: fmt.Sprintf("This run has cost $%.4f, and may cost %s: a limit is checked between answers, and one answer went past it.", cost, words.Dollars(limit))})
 		}
 		r.note(at, &RunFinished{Output: out, Stop: orElse(out.Meta.Stop, stopAnswered), Spent: own, SpentBelow: below})
 	}

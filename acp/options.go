@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project"
 )
 
@@ -48,7 +49,7 @@ func aboutModel(m project.Model) string {
 		about = append(about, fmt.Sprintf("holds %d tokens", m.Window))
 	}
 	if m.In != nil && m.Out != nil {
-		about = append(about, fmt.Sprintf("$%g in, $%g out per million tokens", *m.In, *m.Out))
+		about = append(about, fmt.Sprintf("%s in, %s out per million tokens", words.Dollars(*m.In), words.Dollars(*m.Out)))
 	}
 	return strings.Join(about, ", ")
 }

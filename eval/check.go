@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe/internal/answer"
 	"github.com/troupe-dev/troupe/internal/argcheck"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // kinds are the keys that a check has set.
@@ -188,7 +189,7 @@ func (b *Budget) verdict(p *Played) string {
 		}
 	}
 	s := p.Spent
-	add(b.Cost > 0 && s.Cost > b.Cost, "it cost $%.4f, more than $%.4f", s.Cost, b.Cost)
+	add(b.Cost > 0 && s.Cost > b.Cost, "it cost $%.4f, more than %s", s.Cost, words.Dollars(b.Cost))
 	add(b.Tokens > 0 && s.Usage.Total() > b.Tokens, "it took %d tokens, more than %d", s.Usage.Total(), b.Tokens)
 	add(b.Turns > 0 && s.Turns > b.Turns, "it took %d turns, more than %d", s.Turns, b.Turns)
 	add(b.ToolCalls > 0 && s.ToolCalls > b.ToolCalls, "it called tools %d times, more than %d", s.ToolCalls, b.ToolCalls)

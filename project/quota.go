@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 )
@@ -159,7 +160,7 @@ func (m *meter) admit(ctx context.Context, user string) error {
 	case q.Tokens > 0 && sum.Tokens >= q.Tokens:
 		return m.spent("%d tokens", q.Tokens)
 	case q.Cost > 0 && sum.Cost >= q.Cost:
-		return m.spent("$%.2f", q.Cost)
+		return m.spent("%s", words.Dollars(q.Cost))
 	}
 	return nil
 }

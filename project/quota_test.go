@@ -35,6 +35,7 @@ func TestAQuotaOfTokensAndOfMoney(t *testing.T) {
 	}{
 		{config.Quota{Tokens: 1000}, "quota of 1000 tokens is used up"},
 		{config.Quota{Cost: 0.5}, "quota of $0.50 is used up"},
+		{config.Quota{Cost: 0.405}, "quota of $0.405 is used up"},
 	} {
 		dir := t.TempDir()
 		m := newTestMeter(dir, of.quota)

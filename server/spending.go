@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/words"
 )
 
 // spendingView is what was spent in the last 31 days.
@@ -200,17 +199,7 @@ type MonthSpent struct {
 
 // Error says when it goes on.
 func (e *MonthSpent) Error() string {
-	return fmt.Sprintf("this month's budget of $%s is spent; it begins anew on %s, or whoever runs Troupe raises it under Settings, Limits", dollars(e.Budget), e.Until.Format("2 January"))
-}
-
-// dollars is an amount as people write it, and as the page does: with both cents where it has
-// any, and with more digits where it has more.
-func dollars(amount float64) string {
-	text := strconv.FormatFloat(amount, 'f', -1, 64)
-	if _, cents, _ := strings.Cut(text, "."); len(cents) == 1 {
-		return text + "0"
-	}
-	return text
+	return fmt.Sprintf("this month's budget of %s is spent; it begins anew on %s, or whoever runs Troupe raises it under Settings, Limits", words.Dollars(e.Budget), e.Until.Format("2 January"))
 }
 
 // CheckMonth is a [*MonthSpent] error where what a store has on record for this month is

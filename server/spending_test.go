@@ -100,7 +100,7 @@ func TestABudgetLastsUntil(t *testing.T) {
 
 // An amount is written as the page writes it: see money of format.js.
 func TestABudgetIsSaidWithAllOfItsDigits(t *testing.T) {
-	for budget, want := range map[float64]string{0.002: "$0.002 ", 0.75: "$0.75 ", 0.5: "$0.50 ", 20: "$20 ", 1234.125: "$1234.125 "} {
+	for budget, want := range map[float64]string{0.002: "$0.002 ", 0.75: "$0.75 ", 0.5: "$0.50 ", 20: "$20 ", 1234.125: "$1,234.125 "} {
 		if said := (&MonthSpent{Budget: budget}).Error(); !strings.Contains(said, "budget of "+want+"is spent") || strings.Contains(said, "month_cost") {
 			t.Errorf("%v: %s", budget, said)
 		}

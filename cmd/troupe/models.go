@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -83,7 +84,7 @@ func (p *program) writeModels(list []project.Model) error {
 		if l.Window > 0 {
 			window = terminal.Count(l.Window)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Clean(l.Ref), window, dollars(l.In, l.Price.Free), dollars(l.Out, l.Price.Free), can(l), l.Use)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Clean(l.Ref), window, priced(l.In, l.Price.Free), priced(l.Out, l.Price.Free), can(l), l.Use)
 	}
 	return table.Flush()
 }
@@ -96,13 +97,13 @@ func can(m project.Model) string {
 	return strings.Join(m.Can, " ")
 }
 
-// dollars is a price per million tokens.
-func dollars(price *float64, free bool) string {
+// priced is a price per million tokens.
+func priced(price *float64, free bool) string {
 	switch {
 	case free:
 		return "free"
 	case price == nil:
 		return "?"
 	}
-	return fmt.Sprintf("$%g", *price)
+	return words.Dollars(*price)
 }

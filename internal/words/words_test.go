@@ -10,6 +10,14 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+func TestDollars(t *testing.T) {
+	for amount, want := range map[float64]string{0: "$0", 2: "$2", 20: "$20", 2.5: "$2.50", 0.25: "$0.25", 0.125: "$0.125", 0.1 + 0.2: "$0.30", 0.00001: "$0.00001", 1000: "$1,000", 1234567.5: "$1,234,567.50", 100: "$100"} {
+		if got := Dollars(amount); got != want {
+			t.Errorf("%v is written %q, want %q", amount, got, want)
+		}
+	}
+}
+
 func TestModelName(t *testing.T) {
 	for _, c := range [][3]string{{"", "m", "m"}, {"local", "", ""}, {"local", "m", "local/m"}, {"router", "openai/m", "router/openai/m"}, {"openai", "openai/m", "openai/m"}} {
 		if got := ModelName(c[0], c[1]); got != c[2] {

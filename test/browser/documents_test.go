@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -292,4 +293,32 @@ func TestWhatLoadsIsShownAsLoading(t *testing.T) {
 	if took := value[float64](b, "window.ended - window.seen"); took < 400 {
 		t.Errorf("it was seen for %.0f ms", took)
 	}
+}
+
+// The panel of a picture has no bar for ways to look at it, of which there is one. On a phone its
+// versions are there.
+func TestAPictureHasNoEmptyBar(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := play(t, m)
+	b := begin(t, h.link, "clerk")
+	b.say("Draw a locker")
+	for _, colour := range []string{"navy", "teal"} {
+		m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/locker.svg", "content": `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 120"><rect width="200" height="120" fill="` + colour + `"/></svg>`})
+	}
+	m.answers(t, "Here it is.")
+	b.click(".turn .doc button", "locker.svg")
+	b.holds("find('.panel img')?.complete")
+	b.lacks(".panel .bar-2", "")
+	b.picture("panel-svg")
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.sees(".panel .bar-2 .pick", "2")
+	b.picture("panel-svg-phone")
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.holds(`(() => {
+		const versions = find(".panel .pick select");
+		versions.value = "1";
+		return versions.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`)
+	b.sees(".panel .bar-2 button", "Bring back")
 }

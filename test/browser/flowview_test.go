@@ -80,7 +80,7 @@ func TestCardsAreCalledWhatTheirBoxesAre(t *testing.T) {
 }
 
 // A step that asks has one name everywhere: that of the agent, with its number where the flow has
-// several of them.
+// several of them. In the conversation each of them has turns of its own.
 func TestAStepThatAsksHasOneName(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -95,6 +95,7 @@ func TestAStepThatAsksHasOneName(t *testing.T) {
 		b.sees(".waits p", "May "+step+" do this")
 		b.looksAt(session, "")
 		b.sees(".flow .needs header", step+" asks before doing this")
+		b.sees(".flow .turn:has(.needs) > div > header b", step)
 		b.looksAt(session, "flow")
 		b.sees(".graph .needs header", step+" asks before doing this")
 		b.sees(".graph .chip", step+" waits for you")
@@ -111,6 +112,9 @@ func TestAStepThatAsksHasOneName(t *testing.T) {
 		b.looksAt(session, "")
 		b.sees(".answered", "You allowed "+step+" to save")
 	}
+	b.sees(".flow .acts", "Handed over to writer 2")
+	b.reads(".flow .turn > div > header b", "writer 1", "twice", "writer 2", "twice", "poet")
+	b.picture("steps-in-conversation")
 }
 
 // Who has a flow go on is at the step that goes on, which says that it does before it has said

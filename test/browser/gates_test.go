@@ -226,4 +226,8 @@ func TestAGateIsAnsweredByKey(t *testing.T) {
 	b.press(kb.Enter, kb.ModifierCtrl)
 	b.lacks(gate, "")
 	b.sees("[aria-label='What happened']", "stopped")
+	b.sees(".outcome li", "Stopped by you after architecture")
+	b.picture("delivery-stopped-by-you")
+	b.click(".bar .tabs a", "Conversation")
+	b.sees(answers, "stopped by you after architecture")
 }

@@ -36,6 +36,12 @@ func TestAnApprovalIsGivenOnTheFirstScreen(t *testing.T) {
 	b.sees(shown, "File: this conversation / minutes/guarded.md") // where it goes is seen first
 	b.lacks(shown, "The very last line.")
 	b.picture("home-approval")
+	b.holds("find(%s).dataset.more === 'true'", shown) // that there is more is seen
+	b.click(homeApproval+" button", "Show the whole page")
+	b.holds("((box) => box.scrollHeight === box.clientHeight && box.dataset.more === 'false')(find(%s))", shown)
+	b.click(homeApproval+" button", "Show less")
+	b.holds("find(%s).scrollTop = 1e6", shown)
+	b.holds("find(%s).dataset.more === 'false'", shown)
 	for b.sees(homeApproval, "Next page"); !value[bool](b, "find(%s).innerText.includes('The very last line.')", shown); {
 		b.click(homeApproval+" .exact-sent:not(details) .pages button", "Next page")
 	}

@@ -73,7 +73,7 @@ func (b *tab) draws() {
 
 // movesNothing has the page say something, and checks that nothing moves for it, neither when it
 // comes nor when it goes, but what is pinned to the lower edge: that is to be pressed, and stays
-// above it.
+// above it. At the end of a conversation it takes no room but what is free.
 func (b *tab) movesNothing(place string) {
 	b.t.Helper()
 	b.holds("!find('.bones') && !find('.toast')")
@@ -100,6 +100,9 @@ func (b *tab) movesNothing(place string) {
 	b.sees(".toast", "")
 	drawn("comes")
 	b.liesOnNothing(".toast")
+	if place == "conversation" && !value[bool](b, "((foot, view) => foot.top > view.top && foot.bottom <= view.bottom)(find('.turn:last-of-type footer').getBoundingClientRect(), find('.flow').getBoundingClientRect())") {
+		b.t.Errorf("%d px: what can be done with the last answer is not at hand", value[int](b, "innerWidth"))
+	}
 	b.picture(fmt.Sprintf("toast-%s-%d", strings.ReplaceAll(place, " ", "-"), value[int](b, "innerWidth")))
 	b.presses(".toast button", "")
 	b.lacks(".toast", "")

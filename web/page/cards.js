@@ -10,7 +10,7 @@ import { talkAddress } from "./route.js";
 import { app, toast, update, useApp } from "./state.js";
 import { asOrder, kindOf, lower, withoutChoices } from "./words.js";
 import { placeOf } from "./fold.js";
-import { Bones, html, icon, useEffect, useRef, useState } from "./view.js";
+import { Bones, html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
 
 // The second click of a double click is not for the approval or the question that comes to where
@@ -215,12 +215,35 @@ export function pagesOf(text) {
   return [...pages, page];
 }
 
-// Pages shows a text, page by page where it is long.
+// useRest says of a box that scrolls whether it has more than there is room for, and whether
+// something of that is below what is seen: [box, isCut, isMore, look].
+function useRest() {
+  const box = useRef(null);
+  const [isCut, setCut] = useState(false);
+  const [isMore, setMore] = useState(false);
+  const look = () => {
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    setCut(scrollHeight > clientHeight);
+    setMore(scrollHeight - scrollTop - clientHeight > 1);
+  };
+  useLayoutEffect(() => {
+    const resized = new ResizeObserver(look);
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, []);
+  return [box, isCut, isMore, look];
+}
+
+// Pages shows a text, page by page where it is long. Of what has no room it says so.
 export function Pages({ text, name }) {
   const [at, setAt] = useState(0);
+  const [isOpen, setOpen] = useState(false);
+  const [box, isCut, isMore, look] = useRest();
   const pages = pagesOf(text);
   const shown = Math.min(at, pages.length - 1);
-  return html`<pre tabindex="0" dir="ltr" aria-label=${name}>${pages[shown]}</pre>
+  useLayoutEffect(look, [pages[shown], isOpen]);
+  return html`<pre tabindex="0" dir="ltr" aria-label=${name} ref=${box} onScroll=${look} data-more=${isMore} data-open=${isOpen}>${pages[shown]}</pre>
+    ${(isCut || isOpen) && html`<button type="button" class="ghost sm rest" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("chevron-down", "chev")}${isOpen ? "Show less" : pages.length > 1 ? "Show the whole page" : "Show all of it"}</button>`}
     ${pages.length > 1 && html`<div class="row small pages"><button type="button" aria-disabled=${shown === 0} onClick=${() => setAt(Math.max(0, shown - 1))}>Page before</button><span aria-live="polite">Page ${shown + 1} of ${pages.length}</span><button type="button" aria-disabled=${shown === pages.length - 1} onClick=${() => setAt(Math.min(pages.length - 1, shown + 1))}>Next page</button></div>`}`;
 }
 

@@ -1,19 +1,15 @@
 // The conversation: what was said and done, in turns.
 
-import { agentOf, app, labelOf, taskNamed } from "./state.js";
+import { agentOf, app, inPerson, labelOf, nameAt, pipeline, taskNamed } from "./state.js";
 import { day, hour, nameOfPhase } from "./format.js";
 import { Prose } from "./prose.js";
 import { blocksOf, isSaid, turnsOf } from "./turns.js";
 import { Component, Face, html, icon, lazy, speaks, styled, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
-const Calls = lazy(() => styled(() => import("./done.js")), "Calls", () => null);
-const Saved = lazy(() => styled(() => import("./done.js")), "Saved", () => null);
-const Foot = lazy(() => styled(() => import("./done.js")), "Foot", () => html`<footer></footer>`);
-const Attached = lazy(() => styled(() => import("./done.js")), "Attached", () => null);
-const Note = lazy(() => styled(() => import("./done.js")), "Note", () => null);
-const Broken = lazy(() => styled(() => import("./done.js")), "Broken", () => null);
-const Working = lazy(() => styled(() => import("./done.js")), "Working", () => null);
+const done = (name, meanwhile = () => null) => lazy(() => styled(() => import("./done.js")), name, meanwhile);
+const [Calls, Saved, Attached, Handed, Thought, Note, Broken, Working] = ["Calls", "Saved", "Attached", "Handed", "Thought", "Note", "Broken", "Working"].map((name) => done(name));
+const [Foot, SaidFoot] = ["Foot", "SaidFoot"].map((name) => done(name, () => html`<footer></footer>`));
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const PhaseAnswer = lazy(() => styled(() => import("./phase.js")), "PhaseAnswer", () => null);
 const Retry = lazy(() => styled(() => import("./trouble.js")), "Retry");
@@ -104,7 +100,7 @@ class Turn extends Component {
 
   render({ turn, agent, last, idle, acts, id, openFile }) {
     if (turn.who === "you") return html`<${Said} item=${turn.items[0]} idle=${idle} acts=${acts} />`;
-    const name = turn.step || (turn.phase && nameOfPhase(turn.phase)) || agent.name || turn.agent || "Troupe";
+    const name = turn.step || (turn.phase && nameOfPhase(turn.phase)) || nameAt(acts.agent, turn.node) || agent.name || turn.agent || "Troupe";
     const answer = turn.items.findLast(isSaid);
     const streaming = turn.items.some((item) => item.streaming);
     return html`<article class="turn" data-depth=${Math.min(turn.depth ?? 0, 3)} aria-label=${`${name}, ${hour(turn.time)}`}>
@@ -126,14 +122,14 @@ function Part({ block, agent, last, acts, id, openFile }) {
     case "files":
       return html`<${Saved} items=${block.items} id=${id} openFile=${openFile} />`;
     case "answer":
-      return html`${item.thought && html`<details class="did"><summary class="acts">${icon("compass")}<span>Thought about it</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, item.thought)}>${item.thought}</div></details>`}
-        ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
+      return html`${item.thought && html`<${Thought} text=${item.thought} />`}
+        ${item.phase ? item.text && html`<${PhaseAnswer} item=${item} openFile=${openFile} />` : html`<${Prose} text=${item.agent === pipeline ? inPerson(item.text, acts.session()) : item.text} streaming=${!!item.streaming} openFile=${openFile} tasks=${{ labelOf: (trigger) => taskNamed(agent, trigger), ask: acts.ask }} />`}${item.cut && html`<p class="tiny faint">The answer was cut off here.</p>`}`;
     case "broken":
       return html`<${Broken} item=${item} />`;
     case "question":
       return html`<${Question} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />`;
     case "handoff":
-      return html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${agentOf(item.to).name}</b></span></div>`;
+      return html`<${Handed} item=${item} flow=${acts.agent} />`;
     case "trouble":
       return html`<${Trouble} code=${item.code} context=${{ a: agent.name, ...item.context }} acts=${last ? acts : { model: acts.model }} />`;
     case "retry":
@@ -147,8 +143,6 @@ function Said({ item, idle, acts }) {
   const label = labelOf(agentOf(acts.agent), item.text);
   return html`<article class="said" aria-label=${`You, ${hour(item.time)}`}>
     <div><p class="plain" dir="auto" ref=${(e) => speaks(e, label)} title=${label === item.text ? undefined : item.text}>${label}</p>${item.parts.map((part) => html`<${Attached} part=${part} />`)}</div>
-    <footer><time datetime=${item.time}>${hour(item.time)}</time>
-      <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
-      <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>
+    <${SaidFoot} item=${item} idle=${idle} acts=${acts} />
   </article>`;
 }

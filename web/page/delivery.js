@@ -56,12 +56,12 @@ export function Delivery({ here, info, status, acts, show }) {
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
-      ${site && !gate && status !== "running" && html`<${Outcome} site=${site} again=${again} />`}
+      ${site && !gate && status !== "running" && html`<${Outcome} site=${site} session=${session} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
-        ${site?.plan ? html`<${SitePlan} site=${site} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} /></aside></div>
+        ${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} /></aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
 }
 

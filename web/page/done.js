@@ -2,11 +2,12 @@
 // answer.
 
 import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
-import { capital, cost, short, size } from "./format.js";
+import { capital, cost, hour, short, size } from "./format.js";
 import { duration, fileIcon, pathWords, titleOfFile } from "./forms.js";
-import { agentOf } from "./state.js";
+import { agentOf, nameAt } from "./state.js";
 import { choosesModel } from "./models.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
+import { askerIn } from "./steps.js";
 import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
@@ -100,11 +101,20 @@ export function Attached({ part: { name, mime = "", data } }) {
     <a class="btn" href=${kept.place} download=${name || "attached"}>${icon("download")}Download</a></details>`;
 }
 
+// Opened is a line that opens to a text.
+const Opened = ({ drawing, line, text }) => html`<details class="did"><summary class="acts">${icon(drawing)}<span>${line}</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, text)}>${text}</div></details>`;
+
+// Thought is what a model has thought before it said something.
+export const Thought = ({ text }) => html`<${Opened} drawing="compass" line="Thought about it" text=${text} />`;
+
 // Broken is what was said of an answer before it broke off, and was begun anew.
 export function Broken({ item }) {
   const text = item.text || item.thought;
-  return text && html`<details class="did"><summary class="acts">${icon("zap")}<span>This answer broke off, and was begun anew</span>${icon("chevron-down", "chev")}</summary><div class="steps plain" dir="auto" ref=${(e) => speaks(e, text)}>${text}</div></details>`;
+  return text && html`<${Opened} drawing="zap" line="This answer broke off, and was begun anew" text=${text} />`;
 }
+
+// Handed says to which step of a flow the work went, by the name that it has there.
+export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${nameAt(flow, item.at) || agentOf(item.to).name}</b></span></div>`;
 
 // noted are the words of what is worth a line: that a conversation goes on from another, and
 // that a step failed beside others that did not.
@@ -115,6 +125,11 @@ const noted = {
 };
 
 export const Note = ({ item }) => html`<div class="acts">${icon("info")}<span>${noted[item.code](item)}</span></div>`;
+
+// SaidFoot is when a message was said, and what can be done with it.
+export const SaidFoot = ({ item, idle, acts }) => html`<footer><time datetime=${item.time}>${hour(item.time)}</time>
+  <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
+  <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>`;
 
 // Foot is what can be done with an answer, and what it took.
 export function Foot({ answer, exchange, last, idle, acts, id }) {
@@ -140,7 +155,7 @@ export function Working({ session, acts }) {
   if (last?.streaming || last?.state === "running" || last?.type === "retry") return null;
   const since = Date.parse(last?.time ?? new Date());
   const silent = Date.now() - since;
-  const agent = agentOf(last?.agent || session.agent);
+  const agent = askerIn(session.agent, session, last?.agent ? last : session);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
     <span>${silent > 180_000 ? html`Nothing for ${duration(silent)}. Wait on, or <button type="button" class="link" onClick=${acts.stop}>stop</button>.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;
 }

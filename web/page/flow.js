@@ -2,10 +2,10 @@
 // its equal.
 
 import { Graph, layout } from "./lib/dagre.js";
-import { agentOf, app, isFlow } from "./state.js";
+import { agentOf, app, isFlow, nameIn } from "./state.js";
 import { capital, cost, hour, short, when } from "./format.js";
 import { duration } from "./forms.js";
-import { nameIn, runsOf } from "./steps.js";
+import { runsOf } from "./steps.js";
 import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";

@@ -250,7 +250,7 @@ export class Session {
   // the beginning of its run is: then it is known with the reply.
   placed(event, item) {
     const run = this.runs.get(event.run);
-    return { depth: run?.depth ?? 0, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
+    return { depth: run?.depth ?? 0, node: run?.node, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
   }
 
   // part says of an item which part of a delivery it is of: a step of the plan by its
@@ -323,9 +323,9 @@ const began = (e) => ({ tokens: 0, cost: 0, started: e.time, ended: "", model: "
 
 // takenBy is what a run within another has taken. One that is asked once more right after
 // its answer is shown as one turn with it, and counts on.
-function takenBy(s, e, depth = 0) {
+function takenBy(s, e, { depth = 0, node = "" }) {
   const last = s.items.at(-1);
-  return last && last.run !== e.run && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth ? last.exchange : began(e);
+  return last && last.run !== e.run && s.runs.get(last.run)?.parent === e.parent && last.agent === e.agent && last.depth === depth && last.node === node ? last.exchange : began(e);
 }
 
 // delta grows an answer. What an earlier attempt has shown is dropped.
@@ -347,7 +347,9 @@ const handlers = {
       id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", node: b.node ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
       started: e.time, ended: "", waited: 0, idle: 0, pauses: [], status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
-    if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b.depth));
+    const handed = s.items.findLast((item) => item.type === "handoff" && item.run === e.parent);
+    if (handed?.to === e.agent && !handed.at) Object.assign(handed, { at: b.node, version: handed.version + 1 });
+    if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b));
     s.agent = e.agent ?? "";
     s.status = "running";
     s.limited = "";

@@ -255,6 +255,10 @@ export function tookOf({ kind, run, span, start, from, end }) {
   return (kind === "tool" ? span.ms : undefined) ?? Date.parse(end) - Date.parse(from || start);
 }
 
+// drawnFrom is where the bar of a call begins: it is as long as the call took. What is on record
+// of it begins earlier, when it was about to be made, which may be far more than a quick call takes.
+export const drawnFrom = (row) => new Date(Math.max(Date.parse(row.start), Date.parse(row.end) - tookOf(row)) || row.start).toISOString();
+
 function Lane({ row, scale, current, id }) {
   // What has not ended goes on beyond the last thing that happened: the drawing ends there.
   const place = (from, to) => {
@@ -276,7 +280,7 @@ function Lane({ row, scale, current, id }) {
   } else if (row.kind === "tool") {
     label = html`<span class="cut">${labelOf(row)}</span>`;
     drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
-    bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(row.start, end)}></i>`;
+    bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(drawnFrom(row), end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");
     label = html`<span class="cut">${labelOf(row)}</span>`;

@@ -5,7 +5,7 @@ import { get, post, query, request } from "./api.js";
 import { api as shelf } from "./shelf.js";
 import { useKept } from "./fields.js";
 import { kept } from "./kept.js";
-import { app, toast } from "./state.js";
+import { app, inPerson, toast } from "./state.js";
 import { capital, nameOf } from "./format.js";
 import { duration, fileIcon } from "./forms.js";
 import { advised } from "./trouble.js";
@@ -39,7 +39,7 @@ export function useSite(id, key, atGate) {
 const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
 
 // Outcome says what it came to, and offers what can be done about it.
-export function Outcome({ site, again }) {
+export function Outcome({ site, session, again }) {
   const [guidance, setGuidance] = useKept("guidance." + site.session);
   const [busy, setBusy] = useState(false);
   if (!site.outcome) return null;
@@ -62,7 +62,7 @@ export function Outcome({ site, again }) {
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.applied ? "taken" : "delivered"}</span>`}</div>
     ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
-    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}</ul>`}
+    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge tall"><textarea rows="1" dir="auto" value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)}></textarea></label>`}
@@ -183,7 +183,7 @@ export function Documents({ site, show }) {
 }
 
 // SitePlan shows the plan with how each step stands, and lets a person change it.
-export function SitePlan({ site, again }) {
+export function SitePlan({ site, session, again }) {
   const [written, keepDraft] = useKept(draftOf(site), null);
   const steps = site.plan?.steps ?? [], draft = written && site.acts.includes("plan") ? rebased(written, steps) : null;
   const setDraft = (now) => keepDraft(now && { base: wordsOf(steps), steps: now });
@@ -201,7 +201,7 @@ export function SitePlan({ site, again }) {
     }
   };
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
-    ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(s.reason)}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
+    ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(inPerson(s.reason, session))}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
     ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(wordsOf(steps))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 

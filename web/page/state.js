@@ -73,11 +73,31 @@ const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).rep
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };
 
+// inPerson names who has stopped a delivery, in what is said of it: whoever it is that looks, or the
+// one whose delivery it is.
+export function inPerson(text, session) {
+  const user = [...session.runs.values()].findLast((run) => !run.parent)?.user;
+  return text.replace(/(?<=\bstopped by )a person\b/gi, () => (user && user !== app.me.name ? user : "you"));
+}
+
 // brokenWords says why an agent cannot start: lacks is the file that is missing, if one is.
 export const brokenWords = (lacks) => `${lacks ? `${lacks} is missing.` : "Something that it is made of is missing or wrong."}${app.me.operator ? "" : " Ask whoever runs Troupe."}`;
 
 // castOf are the agents of a flow.
 export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
+
+// nameIn is what a node is called in its flow: agents that have several are numbered.
+export function nameIn(flow, node) {
+  const name = (n) => n.title || agentOf(n.agent).name;
+  const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
+  return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
+}
+
+// nameAt is what the node with an id is called in the flow of a name, "" where there is none.
+export function nameAt(name, id) {
+  const flow = app.flows.find((f) => f.name === name), node = flow?.nodes?.find((n) => n.id === id);
+  return node ? nameIn(flow, node) : "";
+}
 
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
 

@@ -1,23 +1,10 @@
 // What the steps of a flow are called: in the same words wherever one of them asks, works or is
 // drawn.
 
-import { agentOf, app } from "./state.js";
+import { agentOf, app, nameAt } from "./state.js";
 
 // runsOf are the runs of each node, in order.
 export const runsOf = (flow, session) => new Map(flow.nodes.filter((n) => n.kind === "agent").map((n) => [n.id, [...session.runs.values()].filter((run) => run.node === n.id)]));
-
-// nameIn is what a node is called in its flow: agents that have several are numbered.
-export function nameIn(flow, node) {
-  const name = (n) => n.title || agentOf(n.agent).name;
-  const same = flow.nodes.filter((n) => n.kind === "agent" && name(n) === name(node));
-  return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
-}
-
-// nameAt is what the node with an id is called in the flow of a name, "" where there is none.
-function nameAt(name, id) {
-  const flow = app.flows.find((f) => f.name === name), node = flow?.nodes?.find((n) => n.id === id);
-  return node ? nameIn(flow, node) : "";
-}
 
 // namesIn are what the runs of a flow's steps are called in a session.
 export const namesIn = (name, session) => new Map([...session.runs.values()].map((run) => [run.id, nameAt(name, run.node)]).filter(([, called]) => called));

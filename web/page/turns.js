@@ -1,8 +1,9 @@
 // Groups what happened into turns: what a person said, and what an agent did and said
 // about it.
 
-// turnsOf returns turns in order: { key, who: "you" | "agent", agent, time, items,
-// version, exchange }. Items of one agent that follow each other are one turn. exchange is
+// turnsOf returns turns in order: { key, who: "you" | "agent", agent, node, time, items,
+// version, exchange }. Items of one agent that follow each other are one turn, but for those of
+// different nodes of a flow. exchange is
 // what an answer took, at the last of its turns that says something.
 export function turnsOf(items) {
   const turns = [];
@@ -11,11 +12,11 @@ export function turnsOf(items) {
     if (item.type === "handoff" && before?.type === "tool" && /^(transfer_to_|give_floor$)/.test(before.tool)) continue; // the call says it
     if (item.type === "user") {
       turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
-    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step) {
+    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step && last.node === item.node) {
       last.items.push(item);
       last.version += item.version + 1;
     } else {
-      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
+      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, node: item.node, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
     }
   }
   const told = new Set();

@@ -7,10 +7,9 @@ import { Events } from "./script.mjs";
 
 install();
 const { html, render } = await import("../page/view.js");
-const { app } = await import("../page/state.js");
+const { app, inPerson, nameIn } = await import("../page/state.js");
 const { advised, Trouble, withoutOther } = await import("../page/trouble.js");
 const { preview } = await import("../page/flow.js");
-const { nameIn } = await import("../page/steps.js");
 const { now } = await import("../page/words.js");
 const { Problem } = await import("../page/api.js");
 const { Session } = await import("../page/fold.js");
@@ -245,4 +244,16 @@ test("agents that are skills are in the group of their module", async () => {
   const names = { bmm: "BMAD Method", "bmad-agent-analyst": "BMAD Method", "bmad-cis-agent-storyteller": "Creative Intelligence", "agent-smith": "Agent smith", "my-agent-y": "My agent y", "": "Agents" };
   for (const [bundle, name] of Object.entries(names)) assert.equal(bundleName({ bundle, bundle_title: "Talks to customers. Use when the user asks to talk to Mary." }), name, bundle);
   assert.equal(bundleName({ bundle: "custom", bundle_title: "My team" }), "My team");
+});
+
+test("who has stopped a delivery is named, and whoever looks is you", () => {
+  const by = (user, text = "stopped by a person after requirements") => inPerson(text, { runs: new Map([["r1", { user }], ["r1:1", { parent: "r1" }]]) });
+  const { me } = app;
+  app.me = { ...me, name: "" };
+  assert.equal(by(""), "stopped by you after requirements");
+  assert.equal(by("ann"), "stopped by ann after requirements");
+  app.me = { ...me, name: "ann" };
+  assert.equal(by("ann", "Partly done\n- Stopped by a person"), "Partly done\n- Stopped by you");
+  assert.equal(by("ann", "a person"), "a person");
+  app.me = me;
 });

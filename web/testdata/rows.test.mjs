@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
+const { drawnFrom, labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -230,4 +230,13 @@ test("of steps that waited side by side, the conversation, the flow and the run 
   add(0, "c", "run_finished", done);
   add(0, "both", "run_finished", done);
   assert.deepEqual(times("c"), [5000, 5000, 5000]);
+});
+
+test("the bar of a tool is as long as it took, and not as what is on record of it", () => {
+  const at = (ms) => new Date(1e12 + ms).toISOString();
+  const row = (ms, end = at(40)) => ({ kind: "tool", start: at(0), end, span: { ms } });
+  assert.equal(drawnFrom(row(2)), at(38));
+  assert.equal(drawnFrom(row(90)), at(0)); // never before it was begun
+  assert.equal(drawnFrom(row(undefined)), at(0));
+  assert.equal(drawnFrom(row(undefined, "")), at(0)); // it runs
 });

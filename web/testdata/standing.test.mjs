@@ -115,6 +115,19 @@ test("what an answer of several parts took is said once, below the last that say
   assert.deepEqual(turnsOf(s.items).map((turn) => [turn.agent, turn.exchange?.tokens]), [["lead", undefined], ["poet", 5], ["lead", 20], ["critic", 5], ["lead", undefined]]);
 });
 
+test("steps of one agent have turns and figures of their own, and what is handed over goes to one of them", () => {
+  const { s, add } = log();
+  const says = (run, node) => (add(0, run, "line", "run_started", { depth: 1, node }, "asker"), add(1, run, "line", "model_replied", { message: { text: run }, usage: { input_tokens: 5 } }, "asker"));
+  add(0, "line", "", "run_started", {}, "line");
+  says("a", "n1");
+  says("b", "n2");
+  add(0, "line", "", "handed_off", { from: "asker", to: "asker" }, "line");
+  says("c", "n3");
+  says("d", "n1");
+  assert.deepEqual(turnsOf(s.items).map((turn) => [turn.agent, turn.node, turn.exchange?.tokens]), [["asker", "n1", 5], ["asker", "n2", 5], ["line", "", undefined], ["asker", "n3", 5], ["asker", "n1", 5]]);
+  assert.equal(s.items.find((item) => item.type === "handoff").at, "n3");
+});
+
 test("what a person takes to answer is no time of the answer", () => {
   // A decision goes on with the turn; what is written is said, and begins another one.
   for (const [said, want] of [[{ answer: { approved: true } }, 5000], [{}, 3000]]) {

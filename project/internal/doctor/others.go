@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/project/internal/models"
 )
 
@@ -75,7 +76,7 @@ func Describe(f models.Facts) string {
 	case f.Price.Free:
 		text += "; it costs nothing"
 	case f.Price.Known():
-		text += fmt.Sprintf("; $%g in and $%g out per million tokens (%s)", f.Price.Input, f.Price.Output, f.PriceFrom)
+		text += fmt.Sprintf("; %s in and %s out per million tokens (%s)", words.Dollars(f.Price.Input), words.Dollars(f.Price.Output), f.PriceFrom)
 	default:
 		text += "; what it costs is not known"
 	}
