@@ -257,6 +257,63 @@ func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 	other.holds("find(%s)?.value === 'And last in the other'", composer)
 }
 
+// What was typed last in a window that is closed is kept, though another one that has words of its
+// own goes on.
+func TestAWindowGoesOnBesideTheWordsOfAClosedOne(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	other := b.beside(place)
+	other.reads(answers, "First.")
+	other.write(composer, "Typed in the other")
+	b.front()
+	b.write(composer, "Typed in the first")
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	other.front()
+	other.write(composer, "And on in the other")
+	third := other.beside(place)
+	third.holds("find(%s)?.value === 'Typed in the first'", composer)
+
+	// It is the third one's now, until that is closed, too.
+	other.front()
+	other.write(composer, "And last in the other")
+	third.front()
+	third.do(chromedp.Reload())
+	third.holds("find(%s)?.value === 'Typed in the first'", composer)
+}
+
+// What a closed window has left is not found again once another that showed it has sent it, as it
+// was or with more to it.
+func TestTheWordsOfAClosedWindowAreSentOnce(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	b.write(composer, "Half")
+	other := b.beside(place)
+	other.holds("find(%s)?.value === 'Half'", composer)
+	b.front()
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	other.front()
+	other.write(composer, "Half a thought")
+	other.click(".composer button", "Send")
+	m.answers(t, "Second.")
+	other.reads(answers, "First.", "Second.")
+	third := other.beside(place)
+	third.reads(answers, "First.", "Second.")
+	// A window has its name once it has looked for what was left.
+	third.holds("find(%s)?.value === '' && sessionStorage.getItem('troupe.own.window')", composer)
+}
+
 // A window in which nobody has typed shows what is typed in the other, which is sent once.
 func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 	t.Parallel()
