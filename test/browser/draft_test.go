@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -150,6 +151,48 @@ func TestEditingPutsADraftAside(t *testing.T) {
 	b.holds("find('.editing') && find(%s)?.value === 'Say second' && all(%s).length === 0 && (find(%s).focus(), true)", composer, attached, composer)
 	b.press(kb.Escape)
 	b.holds("!find('.editing') && find(%s).value === 'Half a thought'", composer)
+	b.sees(attached, "one.md")
+}
+
+// readsFilesLate has the page that is loaded next wait for globalThis.release before it reads files.
+const readsFilesLate = `(() => {
+	if (!sessionStorage.getItem("late")) return;
+	sessionStorage.removeItem("late");
+	const open = IDBFactory.prototype.open, released = new Promise((release) => (globalThis.release = release));
+	IDBFactory.prototype.open = function (...given) {
+		const asked = {};
+		released.then(() => {
+			const real = open.apply(this, given);
+			real.onsuccess = () => ((asked.result = real.result), asked.onsuccess());
+		});
+		return asked;
+	};
+})()`
+
+// Whoever lets an edit be before the files that were put aside are read again has them still.
+func TestAnEditThatEndsEarlyKeepsTheFiles(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Say first")
+	m.answers(t, "The first answer.")
+	b.reads(answers, "The first answer.")
+	b.choose(".composer input[type=file]", written(t, "one.md")...)
+	b.sees(attached, "one.md")
+	b.settled(1)
+	b.presses(".said button", "Edit and try again")
+	b.holds("find(%s).value === 'Say first'", composer)
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: readsFilesLate}); err != nil {
+		t.Fatal(err)
+	}
+	value[any](b, "void sessionStorage.setItem('late', 'yes')")
+	b.do(chromedp.Reload())
+	b.holds("find('.editing') && find(%s)?.value === 'Say first' && (find(%s).focus(), true)", composer, composer)
+	b.press(kb.Escape)
+	b.holds("!find('.editing')")
+	value[any](b, "void globalThis.release()")
+	b.sees(attached, "one.md")
+	b.do(chromedp.Reload())
 	b.sees(attached, "one.md")
 }
 
