@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -153,6 +154,48 @@ func TestEditingPutsADraftAside(t *testing.T) {
 	b.sees(attached, "one.md")
 }
 
+// readsFilesLate has the page that is loaded next wait for globalThis.release before it reads files.
+const readsFilesLate = `(() => {
+	if (!sessionStorage.getItem("late")) return;
+	sessionStorage.removeItem("late");
+	const open = IDBFactory.prototype.open, released = new Promise((release) => (globalThis.release = release));
+	IDBFactory.prototype.open = function (...given) {
+		const asked = {};
+		released.then(() => {
+			const real = open.apply(this, given);
+			real.onsuccess = () => ((asked.result = real.result), asked.onsuccess());
+		});
+		return asked;
+	};
+})()`
+
+// Whoever lets an edit be before the files that were put aside are read again has them still.
+func TestAnEditThatEndsEarlyKeepsTheFiles(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("Say first")
+	m.answers(t, "The first answer.")
+	b.reads(answers, "The first answer.")
+	b.choose(".composer input[type=file]", written(t, "one.md")...)
+	b.sees(attached, "one.md")
+	b.settled(1)
+	b.presses(".said button", "Edit and try again")
+	b.holds("find(%s).value === 'Say first'", composer)
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: readsFilesLate}); err != nil {
+		t.Fatal(err)
+	}
+	value[any](b, "void sessionStorage.setItem('late', 'yes')")
+	b.do(chromedp.Reload())
+	b.holds("find('.editing') && find(%s)?.value === 'Say first' && (find(%s).focus(), true)", composer, composer)
+	b.press(kb.Escape)
+	b.holds("!find('.editing')")
+	value[any](b, "void globalThis.release()")
+	b.sees(attached, "one.md")
+	b.do(chromedp.Reload())
+	b.sees(attached, "one.md")
+}
+
 // What is changed by hand in a document, and what is half of an answer, are there when the
 // page is opened again; a version that came meanwhile is not overwritten by them.
 func TestWhatIsHalfWrittenElsewhereIsKept(t *testing.T) {
@@ -255,6 +298,63 @@ func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 	other.front()
 	other.do(chromedp.Reload())
 	other.holds("find(%s)?.value === 'And last in the other'", composer)
+}
+
+// What was typed last in a window that is closed is kept, though another one that has words of its
+// own goes on.
+func TestAWindowGoesOnBesideTheWordsOfAClosedOne(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	other := b.beside(place)
+	other.reads(answers, "First.")
+	other.write(composer, "Typed in the other")
+	b.front()
+	b.write(composer, "Typed in the first")
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	other.front()
+	other.write(composer, "And on in the other")
+	third := other.beside(place)
+	third.holds("find(%s)?.value === 'Typed in the first'", composer)
+
+	// It is the third one's now, until that is closed, too.
+	other.front()
+	other.write(composer, "And last in the other")
+	third.front()
+	third.do(chromedp.Reload())
+	third.holds("find(%s)?.value === 'Typed in the first'", composer)
+}
+
+// What a closed window has left is not found again once another that showed it has sent it, as it
+// was or with more to it.
+func TestTheWordsOfAClosedWindowAreSentOnce(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	b.say("One")
+	m.answers(t, "First.")
+	b.reads(answers, "First.")
+	place := value[string](b, "location.href")
+	b.write(composer, "Half")
+	other := b.beside(place)
+	other.holds("find(%s)?.value === 'Half'", composer)
+	b.front()
+	value[any](b, "void (location.href = 'about:blank')")
+	b.holds("location.href === 'about:blank'")
+	other.front()
+	other.write(composer, "Half a thought")
+	other.click(".composer button", "Send")
+	m.answers(t, "Second.")
+	other.reads(answers, "First.", "Second.")
+	third := other.beside(place)
+	third.reads(answers, "First.", "Second.")
+	// A window has its name once it has looked for what was left.
+	third.holds("find(%s)?.value === '' && sessionStorage.getItem('troupe.own.window')", composer)
 }
 
 // A window in which nobody has typed shows what is typed in the other, which is sent once.

@@ -15,7 +15,7 @@ export const onTheWay = new Set();
 
 // keeping has the browser keep the files of a draft for this window, and those that were sent
 // (null: all) for none.
-function keeping(id, files, sent = []) {
+export function keeping(id, files, sent = []) {
   if (!files.length && !kept("attached." + id)) return;
   import("./attached.js").then(({ keepFiles }) => keepFiles(id, files, sent)).catch(() => files.length && toast(`${namesOf(files)} cannot be kept in this browser. Should you load the page again before you send, attach ${files.length > 1 ? "them" : "it"} again.`));
 }
@@ -40,11 +40,14 @@ export function useDraft(id) {
     if (draft.instead || before.instead) for (const key of editing) keep(key + id, draft.instead && { after: draft.instead.after, text: draft.text });
     if (draft.instead) return;
     if (draft.text !== before.text) {
+      const isStored = kept("draft." + id) === before.text;
+      // The words of another window, which may be closed, are this one's from here on.
+      if (isStored && !kept("own." + id)) import("./windows.js").then(({ takeLeft }) => takeLeft(id, (text) => text === before.text), () => {});
       keep("own." + id, draft.text);
       // What another window has stored stays.
-      if (draft.text || kept("draft." + id) === before.text) keep("draft." + id, draft.text);
+      if (draft.text || isStored) keep("draft." + id, draft.text);
     }
-    if (draft.files !== before.files && !onTheWay.has(id)) keeping(id, draft.files);
+    if (draft.files !== (before.aside ?? before).files && !onTheWay.has(id)) keeping(id, draft.files);
   };
   useEffect(() => {
     let end = null;
@@ -65,10 +68,4 @@ export function sendingOf(id, draft, set) {
     onTheWay.delete(id);
     set((now) => ((draft.files.length || now.files.length) && keeping(id, now.files, draft.files.filter((file) => !now.files.includes(file))), now));
   };
-}
-
-// forget takes away the draft of a conversation that is gone.
-export function forget(id) {
-  for (const key of ["own.", "draft.", "sending.", "left.", "last.", ...editing]) keep(key + id, null);
-  keeping(id, [], null);
 }

@@ -2,13 +2,14 @@
 
 import { get } from "./api.js";
 import { api } from "./shelf.js";
-import { forget } from "./draft.js";
+import { editing, keeping } from "./draft.js";
 import { plainPath } from "./forms.js";
 import { keep, kept } from "./kept.js";
 import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
 import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
+import { leave, takeLeft, wordsLeft } from "./windows.js";
 
 const Related = lazy(() => import("./related.js"), "Related", () => null);
 
@@ -97,7 +98,7 @@ export function deleteSession(id, title, files = [], stays = "") {
   const forGood = (left) => {
     if (decided) return;
     decide();
-    if (left) clear(id); // nobody is there any more to do so later
+    if (left) clear(id), leave(); // nobody is there any more to do so later
     api.remove(id, written).then(() => clear(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
   };
   const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${plainPath(files[0])}` : `${files.length} files`}` : ""}${stays && `. ${stays}`}`, undone, 10_000, forGood);
@@ -109,7 +110,9 @@ export function deleteSession(id, title, files = [], stays = "") {
 // another tab, is kept in the box of the first screen, below what is there.
 function clear(id) {
   const typed = (box) => [kept("own." + box), kept("draft." + box)];
-  const here = typed(id), home = "home." + app.me.name, text = [...new Set([...typed(home), ...here])].filter(Boolean).join("\n\n");
+  const here = [...typed(id), ...wordsLeft(id)], home = "home." + app.me.name, text = [...new Set([...typed(home), ...here])].filter(Boolean).join("\n\n");
   if (here.some(Boolean)) for (const key of ["own.", "draft."]) keep(key + home, text);
-  forget(id);
+  for (const key of ["own.", "draft.", "sending.", ...editing]) keep(key + id, null);
+  takeLeft(id);
+  keeping(id, [], null);
 }

@@ -4,34 +4,44 @@
 import { keep, kept } from "./kept.js";
 
 // Each window has a name, by which it takes back what it left when it is still there: it was
-// only loaded again.
-export const mine = kept("own.window") ?? String(Math.random());
+// only loaded again. Names sort by when the windows were opened.
+export const mine = kept("own.window") ?? Date.now() + String(Math.random()).slice(1);
 keep("own.window", mine);
 
-const namesOf = (storage, kind) => Object.keys(storage).flatMap((key) => (key.startsWith(`troupe.${kind}.`) ? [key.slice(8 + kind.length)] : []));
+// namesOf are the names under which something of a kind is kept: none without storage.
+const namesOf = (kind) => {
+  try {
+    return Object.keys(kind === "own" ? sessionStorage : localStorage).flatMap((key) => (key.startsWith(`troupe.${kind}.`) ? [key.slice(8 + kind.length)] : []));
+  } catch {
+    return [];
+  }
+};
 
-// leave keeps what was in this window for whoever comes next, and come takes it back. The words
-// that every window finds stay there: last says that they are those of a window that is closed.
-const leave = () => {
-  for (const id of namesOf(sessionStorage, "own")) {
+// What a window leaves has a key of its own, "left.window/id", that no other window changes: a
+// window may not see yet what another has just stored, and would take that away with its own.
+const leftFor = (id) => namesOf("left").filter((name) => name.slice(name.indexOf("/") + 1) === id).sort();
+
+// wordsLeft are the words that closed windows have left for a box.
+export const wordsLeft = (id) => leftFor(id).map((name) => kept("left." + name));
+
+// takeLeft takes away what was left for a box: it is in a window now, or is gone with the box.
+export const takeLeft = (id, isTaken = () => true) => leftFor(id).forEach((name) => isTaken(kept("left." + name)) && keep("left." + name, null));
+
+// leave keeps what was in this window for whoever comes next, and come takes it back.
+export const leave = () => {
+  for (const id of namesOf("own")) {
     const own = kept("own." + id);
-    if (id === "window" || typeof own !== "string") continue;
-    if (kept("draft." + id) === own) keep("last." + id, own);
-    else keep("left." + id, { ...kept("left." + id), [mine]: own });
+    if (id !== "window" && typeof own === "string") keep(`left.${mine}/${id}`, own);
   }
   mark(true);
 };
 const come = () => {
-  for (const id of namesOf(localStorage, "left")) {
-    const { [mine]: _, ...others } = kept("left." + id, {});
-    keep("left." + id, Object.keys(others).length ? others : null);
-  }
-  for (const id of namesOf(localStorage, "last")) if (kept("last." + id) === kept("own." + id)) keep("last." + id, null);
+  for (const name of namesOf("left")) if (name.startsWith(mine + "/")) keep("left." + name, null);
   mark();
 };
 // mark notes of attached files whether their window is closed.
 const mark = (left) => {
-  for (const id of namesOf(localStorage, "attached")) {
+  for (const id of namesOf("attached")) {
     const notes = kept("attached." + id);
     if (notes[mine]) keep("attached." + id, { ...notes, [mine]: { ...notes[mine], left } });
   }
@@ -45,10 +55,11 @@ if (document.readyState === "complete") come(); // before, it would not be told 
 // elsewhere, unless a window that is closed has left something; one whose words were sent
 // elsewhere is emptied.
 export function beside(id, draft, set) {
-  const left = Object.values(kept("left." + id, {}));
+  const left = wordsLeft(id);
   if (left.length && !kept("own." + id) && !draft().instead) {
-    keep("left." + id, null);
-    set((now) => ({ ...now, text: [kept("last." + id) === now.text && now.text, ...left].filter(Boolean).join("\n\n") }));
+    set((now) => ({ ...now, text: [...new Set([left.includes(now.text) ? now.text : left[0], ...left])].join("\n\n") }));
+    keep("own." + id, draft().text); // also where the box showed it before
+    takeLeft(id);
   }
   const follow = () => {
     const { text, instead } = draft(), stored = kept("draft." + id, "");
