@@ -69,13 +69,14 @@ func TestAllCanBeDoneWithTheKeyboard(t *testing.T) {
 	b.press(kb.Escape)
 	b.lacks(".panel", "")
 	value[any](b, "document.activeElement.blur()")
-	b.press("g")
-	b.press("f")
-	b.sees("h1", "Files")
 	b.press("?")
 	b.sees("dialog", "Keyboard")
 	b.press(kb.Escape)
 	b.lacks("dialog", "Keyboard")
+	b.holds("document.activeElement === find('#main h1')") // and not the box: letters are keys still
+	b.press("g")
+	b.press("f")
+	b.sees("h1", "Files")
 	b.press("j", kb.ModifierCtrl)
 	b.sees("h1", "Who would you like to work with?")
 }

@@ -3,7 +3,8 @@
 import { api } from "./shelf.js";
 import { go, talkAddress } from "./route.js";
 
-export const fork = async (id, here, seq) => go(talkAddress((await api.fork(id, seq)).session));
+// fork goes on after an event. What was cut off is not on record: then after the last that is.
+export const fork = async (id, here, seq) => go(talkAddress((await api.fork(id, Math.min(seq || Infinity, here.session.seq))).session));
 
 // resend says something in place of what was said.
 export async function resend(id, { session, agent }, item, text, files) {

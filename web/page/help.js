@@ -1,5 +1,6 @@
 // The list of what the keyboard does.
 
+import { take } from "./focus.js";
 import { html, useEffect, useRef } from "./view.js";
 
 const keys = [
@@ -10,7 +11,11 @@ const keys = [
 
 export function Help({ close }) {
   const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
+  useEffect(() => {
+    const wasNowhere = document.activeElement === document.body;
+    dialog.current.showModal();
+    return () => void (wasNowhere && take(document.querySelector("#main h1"))); // in the box, the next letter would be a word's
+  }, []);
   return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Keyboard" onClose=${close}><h2>Keyboard</h2><dl class="keys">${keys.map(([key, what]) => html`<div class="row" key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
     <p class="small dim">Single letters act only outside fields. They can be switched off in <a class="link" href="#/settings/look" onClick=${close}>this page’s settings</a>.</p><form method="dialog"><button class="primary">Close</button></form></dialog>`;
 }

@@ -375,3 +375,19 @@ test("answers that are given at the same time stand in one order, followed or lo
   assert.deepEqual(order(events), [["Both", at(0)], ["Long.", at(100)], ["Short.", at(200)]]);
   assert.deepEqual(order(events.filter((e) => e.seq)), order(events));
 });
+
+test("what is saved in a directory of its agent's is no file to open", () => {
+  const e = new Events();
+  const saved = (path) => ({ ...e.warned("x"), kind: "artifact_saved", body: { path, size: 3 } });
+  const s = fold([e.start("alex", "hi"), e.said("hi"), saved("{docs}/a.md"), saved("{project-root}/b.md"), saved("{session-folder}/c.md")]);
+  assert.deepEqual([...s.files.keys()], ["/b.md", "c.md"]);
+  assert.deepEqual(brief(s).slice(1), [["file", "/b.md"], ["file", "c.md"]]);
+});
+
+test("an answer that was cut off is gone on from after the last event that is on record", async () => {
+  const asked = [];
+  globalThis.fetch = async (_, { body }) => (asked.push(JSON.parse(body).after), Response.json({ session: "s" }));
+  const { fork } = await import("../page/fork.js");
+  for (const seq of [0, undefined, 9, 2]) await fork("a", { session: { seq: 3 } }, seq).catch(() => {});
+  assert.deepEqual(asked, [3, 3, 3, 2]);
+});
