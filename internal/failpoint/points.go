@@ -77,8 +77,8 @@ func Points() []Point {
 		FeedBeforeAppend, FeedAfterAppend, ModelReplied, CallsRecorded, AnswerRecorded, ToolReturned,
 		StoreBeforeCommit, StoreAfterCommit, StoreBeforeAcknowledging, StoreLocked, StoreBeforeRename, StoreAfterRename,
 		StoreIndexing, StoreBeforeCheckpoint, StoreAfterCheckpoint,
-		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, DeliveryForgotten, FileBegun, FileBeforeRename, FileAfterRename,
-		RepositoryMade, BranchTaking, BranchTaken,
+		FolderMade, ManifestBehind, FolderSetAside, SessionForgotten, DeliveryForgotten,
+		RepositoryMade, BranchTaking, BranchTaken, FileBegun, FileBeforeRename, FileAfterRename,
 	}
 }
 
