@@ -446,7 +446,7 @@ const handlers = {
 
   artifact_saved(s, e, b) {
     const path = placeOf(b.path);
-    if (path[0] === "{") return; // in a directory of its agent's, of which there is nothing to open
+    if (/^\{(?!output\})/.test(path)) return; // in a directory of its agent's, of which there is nothing to open
     const version = b.version ?? (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time, description: b.description });
     s.add(e, { type: "file", path, size: b.size, version: 0, number: version, sha: b.sha256, description: b.description ?? "" });
