@@ -91,32 +91,24 @@ func TestACommitThatIsGoneIsNotContained(t *testing.T) {
 // Whoever changes a folder or a checkout waits for what is left running of one that was
 // killed, and removes its lock where nothing is.
 func TestALockThatIsLeftBehindIsRemoved(t *testing.T) {
+	removed := func(dir string, write, breakLock func() error) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "index.lock"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(); err == nil {
+			t.Errorf("somebody has the lock of %s, and it is written", dir)
+		}
+		if err := breakLock(); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(); err != nil {
+			t.Error(err)
+		}
+	}
 	r, _, to := advancing(t)
-	lock := filepath.Join(r.Dir, "index.lock")
-	if err := os.WriteFile(lock, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Advance(t.Context(), to); err == nil {
-		t.Error("somebody has the lock, and it is written")
-	}
-	if err := r.BreakLock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Advance(t.Context(), to); err != nil {
-		t.Error(err)
-	}
+	removed(r.Dir, func() error { return r.Advance(t.Context(), to) }, func() error { return r.BreakLock(t.Context()) })
 	w := newWorktree(t, r)
 	tree := treeOf(t, w).ID
-	if err := os.WriteFile(filepath.Join(w.GitDir(), "index.lock"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Restore(t.Context(), tree); err == nil {
-		t.Error("somebody has the worktree's lock, and it is written")
-	}
-	if err := w.BreakLock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Restore(t.Context(), tree); err != nil {
-		t.Error(err)
-	}
+	removed(w.GitDir(), func() error { return w.Restore(t.Context(), tree) }, func() error { return w.BreakLock(t.Context()) })
 }

@@ -48,3 +48,6 @@ export function fileIcon(path) {
   if (/\.(png|jpe?g|gif|svg|webp)$/i.test(path)) return "image";
   return /\.(md|markdown|txt|pdf|docx|html?)$/i.test(path) ? "file-text" : "file-code";
 }
+
+// same says that two values are the same JSON.
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

@@ -1,7 +1,8 @@
 // What a step of a flow is given, as fields that people read and change.
 
+import { same } from "./forms.js";
+
 const pretty = (value) => JSON.stringify(value, null, 2);
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function parsed(text) {
   try {

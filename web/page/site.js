@@ -7,7 +7,7 @@ import { useKept } from "./fields.js";
 import { kept } from "./kept.js";
 import { app, inPerson, toast } from "./state.js";
 import { capital, nameOf } from "./format.js";
-import { duration, fileIcon } from "./forms.js";
+import { duration, fileIcon, same } from "./forms.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -193,7 +193,7 @@ export function SitePlan({ site, session, again }) {
     try {
       const now = (await api.plan(site.session)).steps ?? []; // another window may have changed it in between
       const { changes } = await api.changePlan(site.session, { steps: rebased(written, now).map((s) => merged(s, now)) });
-      toast(!changes.length ? "Nothing has changed." : isSame(written.base, wordsOf(now)) ? "The plan is saved." : "The plan is saved, with what was changed elsewhere.");
+      toast(!changes.length ? "Nothing has changed." : same(written.base, wordsOf(now)) ? "The plan is saved." : "The plan is saved, with what was changed elsewhere.");
       setDraft(null);
       await again();
     } catch (problem) {
@@ -215,17 +215,17 @@ const draftOf = (site) => "own.plan." + site?.session;
 // wordsOf are what a person may change of steps.
 const wordsOf = (steps) => steps.map(({ id, title, goal = "" }) => ({ id, title, goal }));
 
-const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+// freeId is the first number from n on that no step has.
+const freeId = (n, steps) => (steps.some((s) => s.id === String(n)) ? freeId(n + 1, steps) : String(n));
 
 // rebased are the changes of a plan that has been changed elsewhere since they were begun: what
 // is new there is taken over where nothing else is wanted here.
 export function rebased({ base, steps }, now) {
   const find = (list, id) => list.find((s) => s.id === id), has = (list, id) => !!find(list, id);
-  if (isSame(base, wordsOf(now))) return steps;
-  const free = () => { for (let n = 1; ; n++) if (![now, base, steps].some((list) => has(list, String(n)))) return String(n); };
-  const mine = steps.map((s) => (has(base, s.id) || !has(now, s.id) ? s : { ...s, id: free() })); // both have added one
-  const isChanged = (s) => !isSame(find(base, s.id), { id: s.id, title: s.title, goal: s.goal }) || s.again;
-  const arranged = isSame(base.map((s) => s.id), mine.map((s) => s.id)) ? now : mine;
+  if (same(base, wordsOf(now))) return steps;
+  const mine = steps.map((s) => (has(base, s.id) || !has(now, s.id) ? s : { ...s, id: freeId(1, [...now, ...base, ...steps]) })); // both have added one
+  const isChanged = (s) => !same(find(base, s.id), { id: s.id, title: s.title, goal: s.goal }) || s.again;
+  const arranged = same(base.map((s) => s.id), mine.map((s) => s.id)) ? now : mine;
   const wanted = arranged.filter((s) => has(now, s.id) || isChanged(s));
   const more = [...now.filter((s) => !has(base, s.id)), ...mine.filter(isChanged)].filter((s) => !has(wanted, s.id));
   return [...wanted, ...more.filter((s, i) => !has(more.slice(0, i), s.id))].map(({ id }) => {
@@ -237,7 +237,7 @@ export function rebased({ base, steps }, now) {
 // isUnsaved says that a plan was changed in this window and not saved.
 export function isUnsaved(site) {
   const draft = kept(draftOf(site)), steps = site?.plan?.steps ?? [];
-  return !!draft && !isSame(rebased(draft, steps), wordsOf(steps));
+  return !!draft && !same(rebased(draft, steps), wordsOf(steps));
 }
 
 function PlanEditor({ draft, steps, setDraft, save }) {
@@ -247,10 +247,9 @@ function PlanEditor({ draft, steps, setDraft, save }) {
     [list[i], list[i + by]] = [list[i + by], list[i]];
     setDraft(list);
   };
-  const free = () => { for (let n = draft.length + 1; ; n++) if (!draft.some((s) => s.id === String(n))) return String(n); };
   return html`<form class="stack pad" aria-label="Change the plan" onSubmit=${(e) => (e.preventDefault(), save())}>${draft.map((s) => merged(s, steps)).map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} aria-label=${`Title of step ${s.id}`} disabled=${s.status === "done"} onInput=${(e) => change(i, { title: e.target.value })} /></label>
       <button type="button" class="tool" aria-label=${`Step ${s.id} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { again: true })}>Do it again</button>` : null}
       <button type="button" class="tool" aria-label=${`Leave out step ${s.id}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
       ${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" aria-label=${`Goal of step ${s.id}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
-    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: free(), title: "", goal: "" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
+    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: freeId(draft.length + 1, draft), title: "", goal: "" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
 }
