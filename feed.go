@@ -190,6 +190,8 @@ type reply struct {
 	run, parent, step, agent string
 	attempt                  int
 	text, thought            strings.Builder // guarded by the feed
+	began, grown             time.Time       // when the first of it came, and the last
+	before                   growth          // how much there was before the last
 
 	// What follows belongs to whoever makes the reply.
 	feed    *feed
@@ -202,6 +204,9 @@ type reply struct {
 	// unpriced says that nobody knows what it cost.
 	unpriced, ended bool
 }
+
+// A growth is how much there is of a reply, in bytes.
+type growth struct{ text, thought int }
 
 // newReply returns room for an answer.
 func (f *feed) newReply() *reply {
@@ -232,9 +237,18 @@ func (f *feed) openReply(p *reply) {
 func (f *feed) grow(p *reply, text, thought string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	p.grow(time.Now(), text, thought)
+	f.wake()
+}
+
+// grow adds what came at a time.
+func (p *reply) grow(at time.Time, text, thought string) {
+	if p.began.IsZero() {
+		p.began = at
+	}
+	p.grown, p.before = at, growth{p.text.Len(), p.thought.Len()}
 	p.text.WriteString(text)
 	p.thought.WriteString(thought)
-	f.wake()
 }
 
 // recast makes a thought of the text so far: readers drop what they were shown of it,
@@ -244,6 +258,7 @@ func (f *feed) recast(p *reply) {
 	defer f.mu.Unlock()
 	p.thought.WriteString(strings.TrimRight(p.text.String(), " \t\r\n"))
 	p.text.Reset()
+	p.before = growth{thought: p.thought.Len()}
 	if !p.replied.Recast {
 		p.replied.Recast, p.attempt = true, -p.attempt
 	}

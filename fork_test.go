@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -47,6 +49,35 @@ func TestAForkGoesOnFromAnyEvent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Between a run and its fork nobody has worked on it, however long that was.
+func TestAForkEndsARunWhenItsLogDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troupe.NewMemoryStore()
+		engine := newEngine(t, troupe.Config{Store: store})
+		agent := newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "Done."} }))
+		events, _, err := gather(engine.Run(t.Context(), agent, troupe.Input{Text: "go"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		log := stored(events)
+		id, err := engine.Fork(t.Context(), log[0].Session, int64(len(log)-1), troupe.Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fork []troupe.Event
+		for e, err := range store.Events(t.Context(), id, int64(len(log)-2)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fork = append(fork, e)
+		}
+		if len(fork) != 3 || fork[1].Kind() != "run_cancelled" || !fork[1].Time.Equal(fork[0].Time) || fork[2].Time.Sub(fork[1].Time) < 5*time.Minute {
+			t.Errorf("%v", fork)
+		}
+	})
 }
 
 func TestAForkLeavesTheOtherSessionAsItIs(t *testing.T) {

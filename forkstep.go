@@ -64,7 +64,7 @@ func (e *Engine) forkStep(ctx context.Context, session, run string, edit func(Ha
 	for i := range kept {
 		latest.add(&kept[i], newConversations())
 	}
-	kept = append(kept, latest.cut(int64(len(kept)), forked, fmt.Sprintf("forked from session %s to do %s again", session, place.start.Agent))...)
+	kept = append(kept, latest.cut(kept, forked, fmt.Sprintf("forked from session %s to do %s again", session, place.start.Agent))...)
 	return id, e.store.Append(ctx, id, kept...)
 }
 
@@ -330,20 +330,17 @@ func (r *Run) Given(h Handoff) Handoff {
 	return h
 }
 
-// cut is what follows the beginning of a log, up to its event last, that became one of
-// its own.
-func (p *past) cut(last int64, forked *SessionForked, reason string) []Event {
-	var bodies []Body
-	if p.open() {
-		bodies = append(bodies, &RunCancelled{Reason: reason})
-	}
-	bodies = append(bodies, forked)
-	var events []Event
-	for i, body := range bodies {
-		events = append(events, Event{
-			Seq: last + 1 + int64(i), Time: time.Now().Round(0).UTC(), Session: p.start.Session,
+// cut is what follows the beginning of a log, the events kept, that became one of its own.
+func (p *past) cut(kept []Event, forked *SessionForked, reason string) (ends []Event) {
+	end := func(at time.Time, body Body) {
+		ends = append(ends, Event{
+			Seq: int64(len(kept) + len(ends) + 1), Time: at, Session: p.start.Session,
 			Run: p.start.Run, Step: string(journal.Start), Agent: p.start.Agent, Body: body,
 		})
 	}
-	return events
+	if p.open() {
+		end(kept[len(kept)-1].Time, &RunCancelled{Reason: reason}) // nobody has worked on it since
+	}
+	end(time.Now().Round(0).UTC(), forked)
+	return ends
 }

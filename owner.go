@@ -121,21 +121,14 @@ func (x *execution) disown() {
 }
 
 // replying returns all there is of the replies in progress.
-func (f *feed) replying() (replies []Event) {
+func (f *feed) replying() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	r := reader{feed: f}
 	for _, p := range f.replies {
-		e := Event{Time: time.Now().Round(0).UTC(), Session: f.session, Run: p.run, Parent: p.parent, Step: p.step, Agent: p.agent}
-		if thought := p.thought.String(); thought != "" {
-			e.Body = &ThoughtDelta{thought, p.attempt}
-			replies = append(replies, e)
-		}
-		if text := p.text.String(); text != "" {
-			e.Body = &TextDelta{text, p.attempt}
-			replies = append(replies, e)
-		}
+		r.takeGrowth(p)
 	}
-	return replies
+	return r.deltas
 }
 
 // mirror has the feed's readers see what somebody else does with the session.
@@ -190,10 +183,10 @@ func (f *feed) mirrorReply(e *Event) {
 	switch b := e.Body.(type) {
 	case *TextDelta:
 		p.attempt = b.Attempt
-		p.text.WriteString(b.Text)
+		p.grow(e.Time, b.Text, "")
 	case *ThoughtDelta:
 		p.attempt = b.Attempt
-		p.thought.WriteString(b.Text)
+		p.grow(e.Time, "", b.Text)
 	}
 }
 

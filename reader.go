@@ -238,7 +238,7 @@ func (r *reader) store(e *Event) (s shown, isKnown bool) {
 }
 
 // passDeltas yields what replies in progress have grown by, as at most one delta
-// of each kind for each.
+// of each kind for each, or two where the reader has seen nothing of it.
 func (r *reader) passDeltas(yield func(Event, error) bool) bool {
 	r.deltas = r.deltas[:0]
 	r.feed.mu.Lock()
@@ -271,13 +271,22 @@ func (r *reader) takeGrowth(p *reply) {
 	if s.attempt != p.attempt {
 		s.attempt, s.text, s.thought = p.attempt, 0, 0
 	}
-	if s.thought < len(thought) {
-		r.deltas = append(r.deltas, r.delta(p, &ThoughtDelta{thought[s.thought:], p.attempt}))
-		s.thought = len(thought)
+	// Who comes late sees when it began, and when the last of it came.
+	if s.text == 0 && s.thought == 0 && p.grown.Sub(p.began) >= time.Second {
+		r.showUpTo(p, s, p.before, p.began)
 	}
-	if s.text < len(text) {
-		r.deltas = append(r.deltas, r.delta(p, r.textDelta(text[s.text:], p.attempt)))
-		s.text = len(text)
+	r.showUpTo(p, s, growth{len(text), len(thought)}, p.grown)
+}
+
+// showUpTo makes deltas of what a reply has so far and the reader has not seen.
+func (r *reader) showUpTo(p *reply, s *shown, so growth, at time.Time) {
+	if s.thought < so.thought {
+		r.deltas = append(r.deltas, r.delta(p, at, &ThoughtDelta{p.thought.String()[s.thought:so.thought], p.attempt}))
+		s.thought = so.thought
+	}
+	if s.text < so.text {
+		r.deltas = append(r.deltas, r.delta(p, at, r.textDelta(p.text.String()[s.text:so.text], p.attempt)))
+		s.text = so.text
 	}
 }
 
@@ -295,9 +304,9 @@ func (r *reader) textDelta(text string, attempt int) *TextDelta {
 	return body
 }
 
-func (r *reader) delta(p *reply, body Body) Event {
+func (r *reader) delta(p *reply, at time.Time, body Body) Event {
 	return Event{
-		Time: time.Now().Round(0).UTC(), Session: r.feed.session, Run: p.run, Parent: p.parent,
+		Time: at.Round(0).UTC(), Session: r.feed.session, Run: p.run, Parent: p.parent,
 		Step: p.step, Agent: p.agent, Body: body,
 	}
 }

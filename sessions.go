@@ -308,7 +308,7 @@ func (e *Engine) Fork(ctx context.Context, session string, after int64, input In
 	if n := int64(len(events)); n < after {
 		return "", fmt.Errorf("fork session %s: it has %d events, and none numbered %d", session, n, after)
 	}
-	events = append(events, latest.cut(after, &SessionForked{From: session, After: after}, fmt.Sprintf("forked from session %s after event %d", session, after))...)
+	events = append(events, latest.cut(events, &SessionForked{From: session, After: after}, fmt.Sprintf("forked from session %s after event %d", session, after))...)
 	if err := e.store.Append(ctx, id, events...); err != nil {
 		return "", fmt.Errorf("fork session %s: %w", session, err)
 	}

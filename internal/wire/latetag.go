@@ -93,7 +93,7 @@ func (l *LateTag) say(out *strings.Builder, n int) {
 		}
 	}
 	l.tail += text
-	l.off = strings.Contains(l.tail, ThinkBegin)
+	l.off = l.off || strings.Contains(l.tail, ThinkBegin)
 	l.tail = l.tail[max(0, len(l.tail)-len(ThinkBegin)):]
 }
 

@@ -109,6 +109,17 @@ func TestTextIsReadAlikeWhereverItIsCut(t *testing.T) {
 	})
 }
 
+// A text that has the tag which begins a thought somewhere in it is about tags, to its end: also
+// where what looked like a call is between the two.
+func TestWhatLooksLikeACallLeavesTheTagsBeforeItInTheText(t *testing.T) {
+	const text = "}<think>{```json\n</think>"
+	for _, pieces := range [][]string{{text}, {"}<think>{", "```json\n</think>"}} {
+		if thought, said, calls := heardAs(textCalls{tools: fTool, anywhere: true}, pieces); thought != "" || said != text || len(calls) > 0 {
+			t.Errorf("%q is the thought %q, the text %q and %d calls", pieces, thought, said, len(calls))
+		}
+	}
+}
+
 var fTool = func() *troupe.ToolSet {
 	set, err := troupe.NewToolSet(troupe.NewTool("f", "does f", anyTool))
 	if err != nil {
