@@ -15,24 +15,53 @@ type Choice struct{ Label, Description string }
 // listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
 var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
 
-// ticked is a line of a list of things to do.
-var ticked = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
+var (
+	// ticked is a line of a list of things to do, and lettered one of a menu, which may have an X
+	// to exit with.
+	ticked   = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
+	lettered = regexp.MustCompile(`(?m)^\s*(?:[-*+]\s+)?\[[A-WY-Za-wy-z]\]\s`)
+)
 
 const (
 	mostChoices   = 9
 	maxChoiceText = 160
 )
 
-// Choices finds the answers that a question lists itself, each on a line of its own.
-// Lines that do not follow each other are no list of choices, and neither are things to do or
-// questions. Of two lists nobody can choose one: it is two questions.
+// Choices finds the answers that a question lists itself. Where several questions are asked at once,
+// as by two tools, there are none: a choice would leave the others without an answer.
 func Choices(text string) []Choice {
+	asked := 0
+	for block := range strings.SplitSeq(text, "\n\n") {
+		for line := range strings.Lines(block) {
+			if asks(line) && !listed.MatchString(line) {
+				asked++
+				break
+			}
+		}
+	}
+	if asked > 1 {
+		return nil
+	}
+	return listedIn(text)
+}
+
+// listedIn finds answers, each on a line of its own. Lines that do not follow each other are no list
+// of choices, and neither are things to do or questions. Of two lists nobody can choose one: it is
+// two questions.
+func listedIn(text string) []Choice {
 	var found []Choice
 	questions := 0
 	first, isApart := "", false // the mark of the first one, and whether something else came since
+	isMenu := lettered.MatchString(text)
 	for line := range strings.Lines(text) {
 		m := listed.FindStringSubmatch(line)
-		if m == nil || ticked.MatchString(line) {
+		if m == nil || ticked.MatchString(line) && !isMenu {
+			if m == nil && len(found) > 0 && !isApart && isIndented(line) {
+				if last := &found[len(found)-1]; last.Description == "" {
+					last.Description = strings.NewReplacer("**", "", "`", "").Replace(strings.TrimSpace(line))
+				}
+				continue
+			}
 			if strings.TrimSpace(line) != "" {
 				isApart = true
 				if len(found) == 1 {
@@ -67,6 +96,33 @@ func Choices(text string) []Choice {
 	return found
 }
 
+// isIndented says of a line that it goes on with the one above it.
+func isIndented(line string) bool {
+	return strings.HasPrefix(line, "  ") && strings.TrimSpace(line) != ""
+}
+
+// tight is an answer without empty lines between what it lists.
+func tight(answer string) string {
+	if !strings.Contains(answer, "\n\n") {
+		return answer
+	}
+	var kept, blank []string
+	isInList := false
+	for line := range strings.SplitSeq(answer, "\n") {
+		if strings.TrimSpace(line) == "" {
+			blank = append(blank, line)
+			continue
+		}
+		isListed := listed.MatchString(line)
+		if !isInList || !isListed {
+			kept = append(kept, blank...)
+		}
+		kept, blank = append(kept, line), blank[:0]
+		isInList = isListed || isInList && isIndented(line)
+	}
+	return strings.Join(kept, "\n")
+}
+
 // marks end the text of a question, in any script.
 const marks = "?？؟"
 
@@ -76,11 +132,29 @@ func asks(line string) bool {
 	return strings.ContainsRune(marks, last)
 }
 
+// asksAbove reports whether a line above a list asks.
+func asksAbove(block string) bool {
+	for line := range strings.Lines(block) {
+		if listed.MatchString(line) {
+			return false
+		}
+		if asks(line) || orders(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// orders reports whether a line asks for a choice as one orders: "Pick one:"
+func orders(line string) bool {
+	return order.MatchString(line) && strings.HasSuffix(strings.TrimRight(line, " \t\n*_"), ":")
+}
+
 // In returns what an answer asks at its end, and the choices it gives: then a conversation
 // waits for a person. It is not ok where the answer ends with neither a question nor a menu,
 // or with a question that is asked out of courtesy.
 func In(answer string) (asked string, choices []Choice, ok bool) {
-	answer = strings.TrimSpace(strings.ReplaceAll(answer, "\r\n", "\n"))
+	answer = tight(strings.TrimSpace(strings.ReplaceAll(answer, "\r\n", "\n")))
 	if !isMenu(lastBlock(answer)) {
 		answer = withoutManner(answer)
 	}
@@ -89,8 +163,8 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 		return "", nil, false
 	}
 	last := lastBlock(answer)
-	choices, asked = Choices(last), last
-	if before := strings.TrimSpace(strings.TrimSuffix(answer, last)); choices != nil && before != "" {
+	choices, asked = listedIn(last), last
+	if before := strings.TrimSpace(strings.TrimSuffix(answer, last)); choices != nil && before != "" && !asksAbove(last) {
 		asked = lastBlock(before)
 	}
 	final, _ := utf8.DecodeLastRuneInString(text)
@@ -101,7 +175,7 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 				asked = list + "\n\n" + tail // each is to be answered
 			}
 			if among.MatchString(lastSentence(text)) {
-				if choices = Choices(list); choices != nil {
+				if choices = listedIn(list); choices != nil {
 					asked = tail
 				}
 			}
@@ -109,7 +183,7 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 	}
 	switch {
 	case isMenu(last):
-	case choices != nil && !strings.ContainsAny(asked, marks):
+	case choices != nil && !strings.ContainsAny(asked, marks) && !asksAbove(asked):
 		return "", nil, false // a list, which nobody is to choose from
 	case choices == nil && (!strings.ContainsRune(marks, final) || courtesy.MatchString(lastSentence(text))):
 		return "", nil, false
@@ -149,6 +223,7 @@ var (
 	courtesy = regexp.MustCompile(`(?i)^(?:.{0,40}\b)?anything else(?:,? (?:(?:that )?(?:i|you|we)\b|for (?:you|now|today)\b|today|now|to (?:do|add)\b).*)?$|^(?:what|how) else (?:can|may|could|should) i\b.*|^how (?:can|may) i help\b.*|\b(?:sonst )?noch (?:etwas|was)(?: tun| für dich tun| für sie tun| helfen)?$`)
 	// among asks for one of what was listed: "Which one do you want?"
 	among = regexp.MustCompile(`(?i)\b(?:which|choose|pick|prefer|select|one of (?:these|them|those)|welche[mnrs]?|quel(?:le)?s?|lequel|laquelle|cu[aá]l(?:es)?)(?:[^\pL]|$)`)
+	order = regexp.MustCompile(`(?i)^[\s*_]*(?:please,?\s+|now,?\s+)?(?:choose|pick|select)\b`)
 	// manner says how to answer, and may follow the question: "One sentence is enough."
 	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
 )
@@ -182,7 +257,7 @@ func isMenu(block string) bool {
 	goesOn := false
 	for line := range strings.Lines(block) {
 		// Most lines are neither, which is soon seen: every answer comes by here.
-		if low := strings.ToLower(line); !strings.Contains(line, "[") && !strings.Contains(low, "to continue") && !strings.Contains(low, "to proceed") || ticked.MatchString(line) {
+		if low := strings.ToLower(line); !strings.Contains(line, "[") && !strings.Contains(low, "to continue") && !strings.Contains(low, "to proceed") || ticked.MatchString(line) && !lettered.MatchString(block) {
 			continue
 		}
 		for _, m := range option.FindAllStringSubmatch(line, -1) {

@@ -1,20 +1,39 @@
 package question
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
+
+// hasChoices checks how many choices texts have.
+func hasChoices(t *testing.T, texts map[string]int) {
+	t.Helper()
+	for text, want := range texts {
+		if found := Choices(text); len(found) != want {
+			t.Errorf("%q has %d choices, want %d", text, len(found), want)
+		}
+	}
+}
 
 // Two lists are two questions: what is chosen from one would leave the other without an answer.
 func TestTwoListsAreNoChoices(t *testing.T) {
-	for text, want := range map[string]int{
+	hasChoices(t, map[string]int{
 		"Where?\n1. Here\n2. There":                                 2,
 		"Where?\n1. Here\n1. There":                                 2,
 		"Where?\n1. Here\n2. There\n\nHow many?\n1. One\n2. Two":    0,
 		"Where?\n1. Here\n2. There\n   or near it\n3. Nowhere":      3,
 		"Where?\na) Here\nb) There\n\nAnd when?\n\na) Now\nb) Then": 0,
-	} {
-		if found := Choices(text); len(found) != want {
-			t.Errorf("%q has %d choices, want %d", text, len(found), want)
-		}
-	}
+	})
+}
+
+// Of several questions that are asked at once none is answered by a choice of another.
+func TestChoicesOfOneQuestionAnswerNoOther(t *testing.T) {
+	hasChoices(t, map[string]int{
+		"Which colour?\n\n1. Red\n2. Blue":                       2,
+		"What is your name?\n\nWhich colour?\n\n1. Red\n2. Blue": 0,
+		"What is your name?\n\nWhich colour?\n1. Red\n2. Blue":   0,
+		"Which colour? Red or blue?\n\n1. Red\n2. Blue, or why?": 2,
+	})
 }
 
 // Questions in a list are each to be answered: none is a choice, and none is left out.
@@ -31,6 +50,51 @@ func TestQuestionsInAListAreAllAsked(t *testing.T) {
 	}
 	if _, choices, _ := In("Which one?\n\n1. Postgres\n2. None, or what would you do?"); len(choices) != 2 {
 		t.Errorf("one choice that asks back leaves %d", len(choices))
+	}
+}
+
+// A list may follow its question without an empty line between them, whatever was said before.
+func TestAListRightBelowItsQuestion(t *testing.T) {
+	for answer, want := range map[string]string{
+		"It is written.\n\nWhich way?\n1. One bank\n2. Two":                    "Which way?\n1. One bank\n2. Two",
+		"It is written.\n\nOne thing is open.\nWhich way?\n- a) One\n- b) Two": "One thing is open.\nWhich way?\n- a) One\n- b) Two",
+		"Which way should it go?\n\nThe ways:\n1. One bank\n2. Two banks":      "Which way should it go?",
+		"It is written. Which way should it recommend?\n\n1. One bank\n2. Two": "It is written. Which way should it recommend?",
+	} {
+		if asked, choices, ok := In(answer); !ok || len(choices) != 2 || asked != want {
+			t.Errorf("%q asks %q with %d choices, %v", answer, asked, len(choices), ok)
+		}
+	}
+	if asked, _, ok := In("It is done.\n\nWhat I did:\n1. Read it\n2. Wrote it"); ok {
+		t.Errorf("a list that nobody is to choose from asks %q", asked)
+	}
+}
+
+// Lists come with lines between what is listed, with a second line each, after an order, and
+// with an X to exit with.
+func TestListsAsModelsWriteThem(t *testing.T) {
+	for answer, want := range map[string]struct {
+		asked   string
+		choices []Choice
+	}{
+		"Done.\n\nWhich colour?\n\n1. Red\n\n2. Green\n\n3. Blue":                      {"Which colour?", []Choice{{"Red", ""}, {"Green", ""}, {"Blue", ""}}},
+		"Which?\n\n1. **Quick**\n   A sketch, today\n\n2. **Thorough**: all\n   of it": {"Which?", []Choice{{"Quick", "A sketch, today"}, {"Thorough", "all"}}},
+		"It is done.\n\nPick one:\na) Red\nb) Green":                                   {"Pick one:\na) Red\nb) Green", []Choice{{"Red", ""}, {"Green", ""}}},
+		"Choose a colour:\n\n1. Red\n2. Green":                                         {"Choose a colour:", []Choice{{"Red", ""}, {"Green", ""}}},
+		"What next?\n\n- [C] Continue\n- [E] Edit\n- [X] Exit":                         {"What next?", []Choice{{"Continue", ""}, {"Edit", ""}, {"Exit", ""}}},
+		"What next?\n\n[C] Continue\n[X] Exit":                                         {"What next?", []Choice{{"Continue", ""}, {"Exit", ""}}},
+	} {
+		asked, choices, ok := In(answer)
+		if !ok || asked != want.asked || !slices.Equal(choices, want.choices) {
+			t.Errorf("%q asks %q with %q, %v", answer, asked, choices, ok)
+		}
+	}
+	for _, answer := range []string{
+		"All is done:\n\n- [x] Read it\n- [X] Wrote it", "I chose these:\n\n1. Red\n\n2. Green", "This is which files I read:\n\n1. a.md\n2. b.md", "The steps:\n\n1. Read\n   all of it\n2. Write",
+	} {
+		if asked, choices, ok := In(answer); ok {
+			t.Errorf("%q asks %q with %q", answer, asked, choices)
+		}
 	}
 }
 
