@@ -106,6 +106,7 @@ func TestARequestThatIsSentAgainIsOneJob(t *testing.T) {
 			if err != nil || !strings.Contains(outcome.Text, "said hello") {
 				t.Errorf("%+v, %v", outcome, err)
 			}
+			time.Sleep(time.Minute) // where the last request came while the worker had the job, it looks at it again
 		})
 		if recorded, err := s.runner.Submit(t.Context(), s.echo(), input); err != nil || !recorded.Known || recorded.Run != first.Run {
 			t.Errorf("%+v, %v", recorded, err)
@@ -114,6 +115,40 @@ func TestARequestThatIsSentAgainIsOneJob(t *testing.T) {
 			t.Errorf("%d calls, jobs left: %v", s.calls.Load(), s.queue.jobs)
 		}
 	})
+}
+
+// An atEnd is a store that calls after once the end of a run is on record.
+type atEnd struct {
+	troupe.Store
+	after func()
+}
+
+func (s atEnd) Append(ctx context.Context, session string, events ...troupe.Event) error {
+	err := s.Store.Append(ctx, session, events...)
+	for _, e := range events {
+		if _, ok := e.Body.(*troupe.RunFinished); ok && err == nil {
+			s.after()
+		}
+	}
+	return err
+}
+
+// A worker that is to end when its run has just finished leaves no job to others.
+func TestAWorkerThatEndsWithItsRunLeavesNoJob(t *testing.T) {
+	s := newStage(t)
+	recorded, err := s.runner.Submit(t.Context(), s.echo(), troupe.Input{Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	engine, err := troupe.New(troupe.Config{Store: atEnd{s.store, cancel}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := work.Perform(ctx, engine, s.echo(), recorded.Session); err != nil || ctx.Err() == nil {
+		t.Errorf("%v; it was to end: %v", err, ctx.Err() != nil)
+	}
 }
 
 func TestASessionWhoseRunWaitsForAWorkerIsBusy(t *testing.T) {

@@ -148,7 +148,9 @@ func Perform(ctx context.Context, engine *troupe.Engine, step troupe.Step, sessi
 		case err != nil && !ended:
 			return err
 		case err == nil && e.Parent == "" && isEnd(e.Body):
-			ended = ctx.Err() == nil && !isInterruption(e.Body)
+			// What has failed once ctx is done has failed for that, as like as not.
+			_, isDone := e.Body.(*troupe.RunFinished)
+			ended = isDone || ctx.Err() == nil && !isInterruption(e.Body)
 		}
 	}
 	if !ended {

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // Documents say where the documents of a project are kept. A document is whatever is
@@ -33,12 +31,6 @@ type Documents struct {
 // documentsRoot is the name of the root that documents are kept in. Its places are shown
 // by the names that the documents have in the project.
 const documentsRoot = "documents"
-
-// versionsDir is where earlier versions are kept, in the directory of the documents.
-const versionsDir = ".troupe-versions"
-
-// maxVersions is how many earlier versions of a document are kept.
-const maxVersions = 20
 
 // documents are the open Documents of a workspace.
 type documents struct {
@@ -164,135 +156,4 @@ func (d *documents) plain(rel string) (Location, bool) {
 func (l Location) isThere() bool {
 	_, err := l.root.dir.Lstat(l.name)
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
-}
-
-// A Version is an earlier content of a document.
-type Version struct {
-	Number   int
-	Size     int64
-	Modified time.Time // when it was replaced
-}
-
-// Versions lists the earlier versions of a document that are kept, oldest first.
-func (w *Workspace) Versions(loc Location) ([]Version, error) {
-	dir, err := w.versionsOf(loc)
-	if err != nil || dir == "" {
-		return nil, err
-	}
-	var list []Version
-	for number, info := range w.documents.versionFiles(dir) {
-		list = append(list, Version{number, info.Size(), info.ModTime()})
-	}
-	slices.SortFunc(list, func(a, b Version) int { return a.Number - b.Number })
-	return list, nil
-}
-
-// ReadVersion reads an earlier version of a document.
-func (w *Workspace) ReadVersion(loc Location, number int) (string, error) {
-	dir, err := w.versionsOf(loc)
-	if err != nil {
-		return "", err
-	}
-	if dir == "" {
-		return "", &Error{Op: "read", Path: loc.String(), Err: ErrNotFound, Reason: "it is no document"}
-	}
-	content, err := w.documents.kept.dir.ReadFile(path.Join(dir, versionName(number)))
-	if err != nil {
-		return "", failed("read", loc.String(), err)
-	}
-	return string(content), nil
-}
-
-// versionsOf returns the directory of a document's versions; empty if it is none.
-func (w *Workspace) versionsOf(loc Location) (string, error) {
-	if _, err := w.allow("read", loc, ReadOnly); err != nil {
-		return "", err
-	}
-	if w.documents == nil {
-		return "", nil
-	}
-	name, ok := w.documents.nameOf(loc)
-	if !ok {
-		return "", nil
-	}
-	return path.Join(versionsDir, name), nil
-}
-
-func versionName(number int) string { return fmt.Sprintf("%06d", number) }
-
-// versionFiles returns the versions in a directory, by their numbers.
-func (d *documents) versionFiles(dir string) map[int]fs.FileInfo {
-	found := map[int]fs.FileInfo{}
-	in, err := openOnlyDir(d.kept.dir, dir)
-	if err != nil {
-		return nil
-	}
-	defer in.Close()
-	names, _, err := readNames(in, 10*maxVersions)
-	if err != nil {
-		return nil
-	}
-	for _, name := range names {
-		number := 0
-		if _, err := fmt.Sscanf(name, "%06d", &number); err != nil || versionName(number) != name {
-			continue
-		}
-		if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
-			found[number] = info
-		}
-	}
-	return found
-}
-
-// keepVersion keeps what is at a place that is about to be replaced by content.
-func (w *Workspace) keepVersion(target Location, content []byte) error {
-	d := w.documents
-	if d == nil || !w.isDurable {
-		return nil
-	}
-	name, ok := d.nameOf(target)
-	if !ok || d.InPlace && !d.inFolder(name) {
-		return nil
-	}
-	old, err := target.root.dir.ReadFile(target.name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && string(old) == string(content) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	at := path.Join(versionsDir, name)
-	if err := d.kept.dir.MkdirAll(at, 0o755); err != nil {
-		return err
-	}
-	files := d.versionFiles(at)
-	last := 0
-	for number := range files {
-		last = max(last, number)
-	}
-	dir, err := openOnlyDir(d.kept.dir, at)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := w.replaceFile(dir, versionName(last+1), old, 0o644); err != nil {
-		return err
-	}
-	return d.prune(dir, files)
-}
-
-// prune removes the oldest versions beyond those that are kept.
-func (d *documents) prune(dir *os.Root, files map[int]fs.FileInfo) error {
-	numbers := make([]int, 0, len(files))
-	for number := range files {
-		numbers = append(numbers, number)
-	}
-	slices.Sort(numbers)
-	for len(numbers) >= maxVersions {
-		if err := dir.Remove(versionName(numbers[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		numbers = numbers[1:]
-	}
-	return nil
 }

@@ -189,6 +189,48 @@ func TestAnEarlierVersionCanBeRead(t *testing.T) {
 	}
 }
 
+// A version that an editor, or git, has replaced in place is not lost with that.
+func TestAVersionThatSomebodyReplacedInPlaceIsKept(t *testing.T) {
+	p := newPapers(t)
+	ws := p.open(t, "one", NoAccess, true)
+	p.save(t, ws, "{planning_artifacts}/prd.md", "first")
+	loc := p.save(t, ws, "{planning_artifacts}/prd.md", "second")
+	file := filepath.Join(p.project, "_bmad-output/planning/prd.md")
+	holds := func(want ...string) {
+		t.Helper()
+		versions, err := ws.Versions(loc)
+		if err != nil || len(versions) != len(want) {
+			t.Fatalf("versions %v, %v, want %q", versions, err, want)
+		}
+		for i, v := range versions {
+			if got, err := ws.ReadVersion(loc, v.Number); err != nil || got != want[i] || v.Number != i+1 || v.Size != int64(len(got)) {
+				t.Errorf("version %+v holds %q, %v, want %q", v, got, err, want[i])
+			}
+		}
+	}
+	replace := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds("first")
+	replace("by an editor")
+	holds("first", "second")
+	replace("by an editor again")
+	holds("first", "second")
+	p.save(t, ws, "{planning_artifacts}/prd.md", "third")
+	holds("first", "second", "by an editor again")
+	replace("second")
+	p.save(t, ws, "{planning_artifacts}/prd.md", "second") // which is what it holds
+	holds("first", "second", "by an editor again", "third")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "fourth")
+	holds("first", "second", "by an editor again", "third", "second")
+}
+
 func TestListsAndPatternsSeeDocumentsOfBothPlaces(t *testing.T) {
 	p := newPapers(t)
 	ws := p.open(t, "one", ReadOnly, false)

@@ -50,6 +50,9 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	if err == nil && !w.isWrittenThrough(dir, name, target, content) {
 		err = w.replaceFile(dir, name, content, perm)
 	}
+	if err == nil {
+		err = w.keepLatest(target, content)
+	}
 	if err != nil {
 		return failed("write", loc.String(), err)
 	}

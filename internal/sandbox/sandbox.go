@@ -153,14 +153,20 @@ func Open(ctx context.Context, level Level, helper, prefix []string) (*Sandbox, 
 	return nil, fmt.Errorf("%w: %s", ErrNone, strings.Join(refused, "; "))
 }
 
+// patience is how long a program that does nothing may take. A sandbox that cannot be had says so
+// at once; a machine that has too much to do may need very long to begin anything.
+const patience = 3 * time.Minute
+
 // try runs a program that does nothing.
 func (s *Sandbox) try(ctx context.Context) error {
-	r, err := s.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Limits: Limits{Time: 20 * time.Second}})
+	r, err := s.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Limits: Limits{Time: patience}})
 	switch {
 	case err != nil:
 		return err
 	case r.Missing != "":
 		return errors.New(r.Missing)
+	case r.Ended == "time":
+		return fmt.Errorf("a program that does nothing was not done after %s", patience)
 	case r.Exit != 0 || r.Ended != "":
 		return fmt.Errorf("a program that does nothing ended with %d %s: %s", r.Exit, r.Ended, r.Output)
 	}

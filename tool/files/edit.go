@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,6 +92,17 @@ func (v view) elsewhere(name string, output workspace.Location, missing error) e
 	}
 	return &workspace.Error{Op: "edit", Path: loc.String(), Err: workspace.ErrDenied,
 		Reason: "writing to {" + loc.Root() + "} is not granted; save a changed copy instead"}
+}
+
+// Edited is a text after a call of edit_file with these arguments, and whether they are such a call's
+// and fit: for whoever has a text and what is on record of its change.
+func Edited(text string, arguments json.RawMessage) (string, bool) {
+	var in editRequest
+	if json.Unmarshal(arguments, &in) != nil {
+		return "", false
+	}
+	changed, _, err := apply(text, in.Edits)
+	return changed, err == nil
 }
 
 // A mismatch is a text that an edit does not fit.
