@@ -298,6 +298,21 @@ func (p *Plan) Markdown() string {
 	return b.String()
 }
 
+// KeepsDone fails where a step that is done has another title or goal in a plan that is to
+// replace another: they are those of its commit. One that is to be done again may have others.
+func KeepsDone(was, now *Plan) error {
+	if was == nil {
+		return nil
+	}
+	for i, s := range now.Steps {
+		old := was.step(s.ID)
+		if old != nil && old.Status == StepDone && s.Status == StepDone && (old.Title != s.Title || old.Goal != s.Goal) {
+			return &stepError{i, fmt.Sprintf("step %s is done and keeps its title and goal; to have it done again, set its status to todo", s.ID)}
+		}
+	}
+	return nil
+}
+
 // ComparePlans says, line by line, what changed between two plans.
 func ComparePlans(was, now *Plan) (lines []string) {
 	if was == nil {

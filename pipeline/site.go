@@ -38,6 +38,9 @@ type Site struct {
 	Own bool `json:"own,omitempty"`
 	// Applied are the commits of the checkout before and after the branch was taken.
 	Applied []string `json:"applied,omitempty"`
+	// Reverted are those of the last take, where it was taken back since: the next one brings
+	// it again.
+	Reverted []string `json:"reverted,omitempty"`
 	// Taking are those of a take that has begun and is not known to have come to its end.
 	Taking []string `json:"taking,omitempty"`
 	// Takes are when the branch was taken, and taken back, in order.
@@ -46,7 +49,12 @@ type Site struct {
 	SetupTrees []string `json:"setup_trees,omitempty"`
 	// Deleted is when its session was deleted, where something of it stays in the repository.
 	Deleted time.Time `json:"deleted,omitzero"`
+	// Dropped is when what it had built was removed from the repository for good.
+	Dropped time.Time `json:"dropped,omitzero"`
 }
+
+// ErrDropped says of a delivery that there is nothing to take, change or go on with.
+var ErrDropped = errors.New("what it had built was dropped")
 
 const (
 	// SiteFile is the name, in a delivery's folder, of the file that says where it works, and
@@ -153,6 +161,9 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	about, err := ReadSite(s.folder(session))
 	if err != nil {
 		return nil, fmt.Errorf("the delivery's site: %w", err)
+	}
+	if !about.Dropped.IsZero() {
+		return nil, fmt.Errorf("delivery %s: %w", about.ID, ErrDropped)
 	}
 	repo, err := s.repository(ctx, about.Repo)
 	if err != nil {

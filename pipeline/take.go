@@ -20,7 +20,7 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (after 
 	if err := s.settleTake(ctx, repo, folder); err != nil {
 		return "", err
 	}
-	before, after, err := repo.Merge(ctx, s.Branch, message, squash)
+	before, after, err := repo.Merge(ctx, s.Branch, message, squash, s.Reverted)
 	if err != nil || before == after {
 		return after, err
 	}
@@ -80,6 +80,6 @@ func (s *Site) noteTaken(folder string) error {
 	if len(s.Applied) == 2 && s.Applied[1] == applied[0] {
 		applied = []string{s.Applied[0], applied[1]}
 	}
-	s.Applied, s.Taking, s.Takes = applied, nil, append(s.Takes, Take{At: time.Now()})
+	s.Applied, s.Reverted, s.Taking, s.Takes = applied, nil, nil, append(s.Takes, Take{At: time.Now()})
 	return s.Save(folder)
 }

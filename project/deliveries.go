@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/git"
@@ -33,8 +32,11 @@ func (p *Project) planFile(site *pipeline.Site) string {
 }
 
 // ChangeDeliveryPlan replaces the plan of a delivery and says, line by line, what
-// changed. It is used from the next step on.
+// changed. It is used from the next step on. A step that is done keeps its title and goal.
 func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (changes []string, err error) {
+	if !site.Dropped.IsZero() {
+		return nil, pipeline.ErrDropped
+	}
 	now := plan
 	if err := now.Check(); err != nil {
 		return nil, err
@@ -42,6 +44,9 @@ func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (
 	was, err := p.DeliveryPlan(site)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		was = nil // one that is broken may be mended
+	}
+	if err := pipeline.KeepsDone(was, now); err != nil {
+		return nil, err
 	}
 	if changes = pipeline.ComparePlans(was, now); len(changes) == 0 {
 		return nil, nil
@@ -55,6 +60,9 @@ func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (
 
 // DeliveryDiff is what a delivery changes, or one step of it.
 func (p *Project) DeliveryDiff(ctx context.Context, site *pipeline.Site, step string) (string, error) {
+	if !site.Dropped.IsZero() {
+		return "", &noneOf{problem: pipeline.ErrDropped.Error()}
+	}
 	repo, err := git.Open(ctx, site.Repo)
 	if err != nil {
 		return "", err
@@ -83,65 +91,6 @@ func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, e
 		}
 	}
 	return "", "", &noneOf{fmt.Sprintf("there is no step %.40q that is done", step), ids}
-}
-
-// ApplyDelivery merges a delivery's branch into what is checked out, as one commit
-// where squash says so. Nothing is done where that would conflict, and site.Applied is as
-// it was where all is there already.
-func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (after string, err error) {
-	message := ""
-	if squash {
-		title, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(site.Request), "Delivery "+site.ID), "\n") // of one that was deleted there is no request
-		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
-	}
-	if after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message); err != nil {
-		return "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
-	}
-	return after, nil
-}
-
-// noteTakes puts on record which branches were taken by processes that were killed before
-// they could say so.
-func (p *Project) noteTakes(ctx context.Context) {
-	sites, err := p.Sites()
-	for _, site := range sites {
-		err = errors.Join(err, site.NoteTaken(ctx, p.SiteFolder(site)))
-	}
-	if err != nil {
-		p.log.Warn("whether deliveries were taken is not known", "err", err)
-	}
-}
-
-// UndoDelivery reverts what was applied of a delivery, by a commit that it returns; or,
-// where nothing was, removes the delivery's branch, worktree and folder.
-func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
-	repo, err := git.Open(ctx, site.Repo)
-	if err != nil {
-		return "", err
-	}
-	if err := site.NoteTaken(ctx, p.SiteFolder(site)); err != nil {
-		return "", err
-	}
-	if len(site.Applied) == 2 {
-		reverted, err = repo.Revert(ctx, site.Applied[0], site.Applied[1], "Revert delivery "+site.ID+"\n")
-		if err != nil {
-			return "", fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
-		}
-		site.Applied, site.Takes = nil, append(site.Takes, pipeline.Take{At: time.Now(), Back: true})
-		return reverted, site.Save(p.SiteFolder(site))
-	}
-	if err := p.notUnderWay(ctx, site); err != nil {
-		return "", fmt.Errorf("delivery %s was not removed: %w", site.ID, err)
-	}
-	for _, dir := range []string{site.Worktree, site.Worktree + "-clean"} {
-		if err := repo.RemoveWorktree(dir); err != nil {
-			return "", err
-		}
-	}
-	if err := repo.Drop(ctx, site.Branch, refsOf(site)); err != nil {
-		return "", err
-	}
-	return "", os.RemoveAll(p.SiteFolder(site))
 }
 
 // CheckOutput is the last output of a check of a delivery, by the check's name, or that
@@ -259,6 +208,9 @@ func (d deliveries) Continue(ctx context.Context, session, from, guidance string
 
 // Step implements [server.Deliveries].
 func (d deliveries) Step(ctx context.Context, session string) (troupe.Step, error) {
+	if site, err := d.project.Site(session); err == nil && !site.Dropped.IsZero() {
+		return nil, pipeline.ErrDropped
+	}
 	p, err := d.find(ctx, Deliver, session)
 	if err != nil {
 		return nil, err
@@ -274,7 +226,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	}
 	view = server.DeliverySite{
 		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
-		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0, Takes: site.Takes,
+		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0, Takes: site.Takes, Dropped: site.Dropped,
 	}
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan
@@ -287,7 +239,12 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		return view, nil //nolint:nilerr // a repository that is gone leaves what is on file
 	}
 	view.Stays = d.project.willStay(ctx, repo, site)
-	files, err := repo.Stats(ctx, site.Base, "refs/heads/"+site.Branch)
+	if view.Applied {
+		if view.Untaken, err = repo.Brings(ctx, site.Branch, site.Applied[1]); err != nil {
+			return view, nil //nolint:nilerr // a repository may have lost what it had
+		}
+	}
+	files, err := repo.Renamed(ctx, site.Base, "refs/heads/"+site.Branch)
 	if err != nil {
 		return view, nil //nolint:nilerr // so does a branch
 	}
@@ -299,7 +256,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		view.Log = append(view.Log, server.BranchCommit{Commit: c.ID, Title: c.Title})
 	}
 	for _, f := range files {
-		view.Files = append(view.Files, server.ChangedFile{Path: f.Path, Added: f.Added, Removed: f.Removed})
+		view.Files = append(view.Files, server.ChangedFile{Path: f.Path, From: f.From, Added: f.Added, Removed: f.Removed})
 	}
 	return view, nil
 }
@@ -331,12 +288,9 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 	if err != nil {
 		return "", err
 	}
-	if act == "undo" {
-		reverted, err := d.project.UndoDelivery(ctx, site)
-		if err != nil || reverted == "" {
-			return "What it has built is removed.", err
-		}
-		return "It is out of the project again. What it has built is still there.", nil
+	if act == "revert" {
+		_, err := d.project.RevertDelivery(ctx, site)
+		return "It is out of the project again. What it has built is still there.", err
 	}
 	had := slices.Clone(site.Applied)
 	if _, err := d.project.ApplyDelivery(ctx, site, act == "squash"); err != nil {
@@ -346,4 +300,13 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 		return "There is nothing to take: the project has all of it.", nil
 	}
 	return "It is in the project now.", nil
+}
+
+// Drop implements [server.Deliveries].
+func (d deliveries) Drop(ctx context.Context, session string) error {
+	site, err := d.project.Site(session)
+	if err != nil {
+		return err
+	}
+	return d.project.DropDelivery(ctx, site)
 }

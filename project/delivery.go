@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -71,6 +72,9 @@ func (p *Project) StartDelivery(ctx context.Context, request string, d Delivery)
 		if err != nil {
 			return nil, input, err
 		}
+		if !of.Dropped.IsZero() {
+			return nil, input, fmt.Errorf("delivery %s: %w", of.ID, pipeline.ErrDropped)
+		}
 		d.Base, d.Repo, d.Create = cmp.Or(d.Base, of.Branch), of.Repo, false
 		results, err := s.results(ctx, of.Session)
 		if err != nil {
@@ -113,6 +117,9 @@ func (s *stage) results(ctx context.Context, session string) ([]pipeline.Result,
 // ContinueDelivery makes the step that goes on with a delivery that came to its end: with
 // the phases from one on, or with what of the plan is not done. Guidance is for the agents.
 func (p *Project) ContinueDelivery(ctx context.Context, site *pipeline.Site, from, guidance string) (step troupe.Step, input troupe.Input, err error) {
+	if !site.Dropped.IsZero() {
+		return nil, input, pipeline.ErrDropped
+	}
 	s, err := p.stage(ctx)
 	if err != nil {
 		return nil, input, err

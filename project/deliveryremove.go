@@ -162,6 +162,9 @@ func refsOf(site *pipeline.Site) string { return "refs/troupe/" + site.ID + "/" 
 
 // willStay says in words what stays of a delivery once its session is deleted.
 func (p *Project) willStay(ctx context.Context, repo *git.Repo, site *pipeline.Site) string {
+	if !site.Dropped.IsZero() {
+		return ""
+	}
 	if site.Own {
 		return "What it has built stays in " + p.shown(site.Repo)
 	}

@@ -113,7 +113,7 @@ func TestADeliveryIsDeletedWithItsSession(t *testing.T) {
 	if got, want := d.Remains(t.Context(), left), "the branch "+site.Branch+" stays in "+site.Repo; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := d.UndoDelivery(t.Context(), left); err != nil {
+	if err := d.DropDelivery(t.Context(), left); err != nil {
 		t.Fatal(err)
 	}
 	d.isGone(site, false, false)
@@ -135,7 +135,7 @@ func TestATakeThatWasKilledIsKnownAtTheNextStart(t *testing.T) {
 	if err != nil || len(site.Applied) != 2 || len(site.Takes) != 1 {
 		t.Fatalf("%+v, %v", site, err)
 	}
-	reverted, err := d.UndoDelivery(t.Context(), site)
+	reverted, err := d.RevertDelivery(t.Context(), site)
 	if err != nil || reverted == "" || git(t, d.repo, "diff", "--stat", before, "main") != "" {
 		t.Errorf("it is not taken back: %q, %v", reverted, err)
 	}

@@ -4,15 +4,16 @@ import (
 	"strconv"
 
 	"github.com/troupe-dev/troupe/project/internal/config"
+	"github.com/troupe-dev/troupe/project/internal/flows"
 	"github.com/troupe-dev/troupe/server"
 )
 
 // flowGraph is a flow as a graph: agents are its nodes, arrangements the frames around
 // them, and edges lead from what is done to what is done next.
-func flowGraph(flows map[string]config.Flow, name string) ([]server.FlowNode, []server.FlowEdge) {
-	g := graph{flows: flows}
-	flow := flows[name]
-	g.flow(&flow, "", 0)
+func flowGraph(all map[string]config.Flow, name string) ([]server.FlowNode, []server.FlowEdge) {
+	g := graph{flows: all}
+	flow := all[name]
+	g.flow(&flow, server.FlowNode{Title: flow.Name, Step: name}, 0)
 	return g.nodes, g.edges
 }
 
@@ -26,6 +27,10 @@ type graph struct {
 // maxFlowDepth is how deep flows in flows are drawn: configuration allows no circles,
 // but for what is drawn that is none of its business.
 const maxFlowDepth = 20
+
+// A frame is around parts of a graph: its node, which the outermost may lack, and what its runs are
+// called.
+type frame struct{ id, step string }
 
 // ends are the nodes that a part of a graph begins and ends with.
 type ends struct{ first, last []string }
@@ -49,53 +54,69 @@ func (g *graph) link(from, to []string, back bool) {
 	}
 }
 
-// part draws an agent, a flow by its name, or a flow that stands there itself.
-func (g *graph) part(p config.Part, in string, depth int) ends {
+// part draws what is at a place in a frame: an agent, a flow by its name, or a flow that stands
+// there itself.
+func (g *graph) part(p config.Part, at int, in frame, depth int) ends {
+	step := flows.InnerName(in.step, at, p)
 	if p.Flow != nil {
-		return g.flow(p.Flow, in, depth+1)
+		return g.flow(p.Flow, server.FlowNode{Title: p.Flow.Name, Step: step, In: in.id}, depth+1)
 	}
 	if flow, ok := g.flows[p.Name]; ok {
-		return g.flow(&flow, in, depth+1)
+		return g.flow(&flow, server.FlowNode{Title: p.Name, Step: step, In: in.id}, depth+1)
 	}
-	return g.agent(p.Name, in)
+	return g.agent(p.Name, in.id)
 }
 
-// flow draws a flow in a frame.
-func (g *graph) flow(f *config.Flow, in string, depth int) ends {
+// flow draws a flow, which has a frame around it unless it is the outermost and a sequence.
+func (g *graph) flow(f *config.Flow, around server.FlowNode, depth int) ends {
 	if depth > maxFlowDepth {
 		return ends{}
 	}
+	around.Kind = f.Kind()
+	switch around.Kind {
+	case "":
+		return ends{}
+	case "agent":
+		around.Kind = "experts"
+	case "loop":
+		around.MaxRounds = f.MaxRounds
+	}
+	in := frame{step: around.Step}
+	if around.Kind != "sequence" || depth > 0 {
+		in.id = g.node(around)
+	}
+	return g.within(f, in, depth)
+}
+
+// within draws the parts of a flow in its frame.
+func (g *graph) within(f *config.Flow, in frame, depth int) ends {
 	switch f.Kind() {
 	case "sequence":
 		return g.sequence(f.Sequence, in, depth)
 	case "parallel":
-		return g.together(f.Parallel, g.node(server.FlowNode{Kind: "parallel", Title: f.Name, In: in}), depth)
+		return g.together(f.Parallel, in, depth)
 	case "group_chat":
-		frame := g.node(server.FlowNode{Kind: "group_chat", Title: f.Name, In: in})
-		all := g.together(f.GroupChat, frame, depth)
+		all := g.together(f.GroupChat, in, depth)
 		if f.Manager == "" {
 			return all
 		}
-		manager := g.agent(f.Manager, frame)
+		manager := g.agent(f.Manager, in.id)
 		g.link(manager.last, all.first, false)
 		return ends{manager.first, all.last}
 	case "team":
-		return g.team(f.Team, g.node(server.FlowNode{Kind: "team", Title: f.Name, In: in}))
+		return g.team(f.Team, in.id)
 	case "loop":
-		return g.loop(f, g.node(server.FlowNode{Kind: "loop", Title: f.Name, In: in, MaxRounds: f.MaxRounds}), depth)
-	case "agent":
-		frame := g.node(server.FlowNode{Kind: "experts", Title: f.Name, In: in})
-		lead := g.agent(f.Agent, frame)
-		experts := g.together(f.Experts, frame, depth)
-		g.link(lead.last, experts.first, false)
-		return lead
+		return g.loop(f, in, depth)
 	}
-	return ends{}
+	lead := g.agent(f.Agent, in.id)
+	experts := g.together(f.Experts, in, depth)
+	g.link(lead.last, experts.first, false)
+	return lead
 }
 
-func (g *graph) sequence(parts []config.Part, in string, depth int) (whole ends) {
-	for _, p := range parts {
-		next := g.part(p, in, depth)
+func (g *graph) sequence(parts []config.Part, in frame, depth int) (whole ends) {
+	for i, p := range parts {
+		next := g.part(p, i, in, depth)
 		if whole.first == nil {
 			whole.first = next.first
 		}
@@ -105,9 +126,9 @@ func (g *graph) sequence(parts []config.Part, in string, depth int) (whole ends)
 	return whole
 }
 
-func (g *graph) together(parts []config.Part, in string, depth int) (whole ends) {
-	for _, p := range parts {
-		next := g.part(p, in, depth)
+func (g *graph) together(parts []config.Part, in frame, depth int) (whole ends) {
+	for i, p := range parts {
+		next := g.part(p, i, in, depth)
 		whole.first = append(whole.first, next.first...)
 		whole.last = append(whole.last, next.last...)
 	}
@@ -128,10 +149,10 @@ func (g *graph) team(names []string, frame string) (whole ends) {
 	return whole
 }
 
-func (g *graph) loop(f *config.Flow, frame string, depth int) ends {
-	whole := g.part(*f.Loop, frame, depth)
+func (g *graph) loop(f *config.Flow, in frame, depth int) ends {
+	whole := g.part(*f.Loop, 0, in, depth)
 	if f.Check != "" {
-		check := g.agent(f.Check, frame)
+		check := g.agent(f.Check, in.id)
 		g.link(whole.last, check.first, false)
 		whole.last = check.last
 	}

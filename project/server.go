@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/bundle"
@@ -65,7 +66,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Auth: way.who, IsProxy: way.isProxy, StoreTrouble: s.trouble(), Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade,
+		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade, Granted: p.readGranted,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), SharedDocuments: p.config.Documents == "shared" || p.config.Documents == "in-place", ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples, RemovePerson: settings.removePerson,
@@ -179,18 +180,31 @@ func (s *stage) readMade(ctx context.Context, session, name string) (string, err
 	return "", err
 }
 
+// readGranted reads a file in a directory that an agent may write, by its name there:
+// {docs}/a.md.
+func (p *Project) readGranted(_ context.Context, agent, name string) (string, error) {
+	root, _, _ := strings.Cut(strings.TrimPrefix(name, "{"), "}")
+	roots := slices.DeleteFunc(p.rootsOf(agent), func(r workspace.Root) bool { return r.Name != root || r.Access != workspace.ReadWrite })
+	return readNamed(workspace.Config{Roots: roots, Closed: p.walls}, name)
+}
+
 // readWithin reads a file of a directory, and nothing else.
 func readWithin(dir, name string) (string, error) {
-	made, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadOnly}}})
+	return readNamed(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadOnly}}}, "{output}/"+name)
+}
+
+// readNamed reads a file by its name in a workspace.
+func readNamed(c workspace.Config, name string) (string, error) {
+	ws, err := workspace.Open(c)
 	if err != nil {
 		return "", err
 	}
-	defer made.Close()
-	place, err := made.Resolve("{output}/" + name)
+	defer ws.Close()
+	place, err := ws.Resolve(name)
 	if err != nil {
 		return "", err
 	}
-	return made.ReadFile(place)
+	return ws.ReadFile(place)
 }
 
 // users are the tokens of the configuration, by user, from the environment.

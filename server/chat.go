@@ -82,7 +82,7 @@ func (s *Server) chatParts(c *call, in chatMessage) ([]troupe.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		content, err := s.readFile(info.ID, name)
+		content, err := s.readFile(c.r.Context(), info.ID, name)
 		if err != nil {
 			return nil, err
 		}

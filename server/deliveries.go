@@ -31,8 +31,11 @@ type Deliveries interface {
 	// Read returns a text: a "diff", of a step or of all; or the output of a "check", by
 	// its name or by the file of one of its runs.
 	Read(ctx context.Context, session, kind, name string) (string, error)
-	// Act does "apply", "squash" or "undo", and says what was done.
+	// Act does "apply", "squash" or "revert", and says what was done. What the delivery does
+	// not allow as it is by then is refused.
 	Act(ctx context.Context, session, act string) (string, error)
+	// Drop removes for good what a delivery has built; what was taken is to be reverted first.
+	Drop(ctx context.Context, session string) error
 }
 
 // A UsualDelivery is how requests are delivered where nobody says otherwise.
@@ -77,6 +80,10 @@ type DeliverySite struct {
 	// taken back.
 	Applied bool            `json:"applied,omitempty"`
 	Takes   []pipeline.Take `json:"takes,omitempty"`
+	// Untaken says that the branch has come to more since.
+	Untaken bool `json:"untaken,omitempty" jsonschema:"whether there is more to take since it was taken"`
+	// Dropped is when what it had built was removed for good.
+	Dropped time.Time `json:"dropped,omitzero" jsonschema:"when what it had built was removed for good"`
 	// Stays says what is left of it, in a sentence without its end, once its session is
 	// deleted; it is empty where nothing is.
 	Stays string `json:"stays,omitempty" jsonschema:"what stays once the session is deleted, in words"`
@@ -103,6 +110,7 @@ type NamedCheck struct {
 // A ChangedFile is how much of a file a delivery changes.
 type ChangedFile struct {
 	Path    string `json:"path"`
+	From    string `json:"from,omitempty" jsonschema:"what it was called, where it was renamed"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 }
@@ -137,7 +145,7 @@ type deliveryView struct {
 	Seconds        float64 `json:"seconds" jsonschema:"how long it was worked on so far"`
 	WaitedSeconds  float64 `json:"waited_seconds,omitempty" jsonschema:"how long it has waited for a person, the open question included"`
 	BetweenSeconds float64 `json:"between_seconds,omitempty" jsonschema:"what of seconds is no phase's: checks, preparing, reporting"`
-	// Acts are what can be done about it now: apply, undo, continue, plan.
+	// Acts are what can be done about it now: apply, revert, drop, continue, plan.
 	Acts []string `json:"acts"`
 }
 
@@ -257,19 +265,25 @@ func (v *deliveryView) addSteps() {
 // acts are what can be done about a delivery as it is.
 func (v *deliveryView) acts() []string {
 	acts := []string{}
+	if !v.Dropped.IsZero() {
+		return acts
+	}
 	if v.Plan != nil && v.State != "running" {
 		acts = append(acts, "plan")
 	}
 	if v.State == "running" || v.State == "waiting" {
 		return acts
 	}
-	if len(v.Commits) > 0 && !v.Applied {
+	if len(v.Commits) > 0 && (!v.Applied || v.Untaken) {
 		acts = append(acts, "apply")
 	}
 	if v.Outcome != pipeline.OutcomeDelivered || len(v.Commits) > 0 { // one that is done, with something else that is wanted
 		acts = append(acts, "continue")
 	}
-	return append(acts, "undo")
+	if v.Applied {
+		return append(acts, "revert")
+	}
+	return append(acts, "drop")
 }
 
 func (s *Server) showPlan(c *call) (pipeline.Plan, error) {
@@ -297,7 +311,10 @@ func (s *Server) changePlan(c *call, plan pipeline.Plan) (planChange, error) {
 	if err != nil {
 		return planChange{}, told(http.StatusUnprocessableEntity, err)
 	}
-	return planChange{listed(changes)}, nil
+	if len(changes) > 0 {
+		err = s.touch(info.ID)
+	}
+	return planChange{listed(changes)}, err
 }
 
 // A deliveryText is a text of a delivery.
@@ -341,8 +358,8 @@ func (s *Server) showCheck(c *call) (deliveryText, error) {
 
 // A deliveryAct is something to be done about a delivery.
 type deliveryAct struct {
-	// Act is apply, squash, or undo.
-	Act string `json:"act" jsonschema:"apply, squash or undo"`
+	// Act is apply, squash, or revert.
+	Act string `json:"act" jsonschema:"apply, squash (apply as one commit) or revert (take back what was applied)"`
 }
 
 // A deliveryDone says what was done.
@@ -351,21 +368,64 @@ type deliveryDone struct {
 }
 
 func (s *Server) actOnDelivery(c *call, in deliveryAct) (deliveryDone, error) {
-	if !slices.Contains([]string{"apply", "squash", "undo"}, in.Act) {
-		return deliveryDone{}, refuse(http.StatusBadRequest, "act: %.20q is neither apply, squash nor undo", in.Act)
+	if !slices.Contains([]string{"apply", "squash", "revert"}, in.Act) {
+		return deliveryDone{}, refuse(http.StatusBadRequest, "act: %.20q is neither apply, squash nor revert", in.Act)
 	}
-	info, _, err := s.site(c)
+	info, err := s.atRest(c)
 	if err != nil {
 		return deliveryDone{}, err
-	}
-	if info.Status == "running" {
-		return deliveryDone{}, refuse(http.StatusConflict, "the delivery is being worked on")
 	}
 	done, err := s.config.Deliveries.Act(c.r.Context(), info.ID, in.Act)
 	if err != nil {
 		return deliveryDone{}, told(http.StatusConflict, err)
 	}
-	return deliveryDone{done}, nil
+	return deliveryDone{done}, s.touch(info.ID)
+}
+
+// atRest finds a delivery of whoever asks on which nobody works.
+func (s *Server) atRest(c *call) (troupe.SessionInfo, error) {
+	info, _, err := s.site(c)
+	if err == nil && info.Status == "running" {
+		err = refuse(http.StatusConflict, "the delivery is being worked on")
+	}
+	return info, err
+}
+
+// dropResult drops what a delivery has built as it was seen: see deleteSession. What was dropped in
+// another window meanwhile is as it was to be.
+func (s *Server) dropResult(c *call) (none, error) {
+	// A page asks for it when it is closed: half of it must not be left.
+	c.r = c.r.WithContext(context.WithoutCancel(c.r.Context()))
+	info, err := s.atRest(c)
+	if err == nil && info.Status == "waiting" {
+		err = errNotEnded
+	}
+	if err != nil {
+		return none{}, err
+	}
+	err = s.unwritten(c, info.ID, c.r.URL.Query().Get("written"))
+	if errors.Is(err, errWritten) {
+		if site, err := s.config.Deliveries.Show(c.r.Context(), info.ID); err == nil && !site.Dropped.IsZero() {
+			return none{}, nil
+		}
+		err = refuse(http.StatusConflict, "something was done with the delivery meanwhile, so what it has built is not dropped").withCode("written")
+	}
+	if err != nil {
+		return none{}, err
+	}
+	switch err := s.config.Deliveries.Drop(c.r.Context(), info.ID); {
+	case errors.Is(err, pipeline.ErrDropped):
+		return none{}, nil
+	case err != nil:
+		return none{}, told(http.StatusConflict, err)
+	}
+	return none{}, s.touch(info.ID)
+}
+
+// touch tells whoever looks at a delivery that somebody has changed what its events do not tell of.
+func (s *Server) touch(session string) error {
+	defer s.hub.changed(session)
+	return s.notes.change(session, func(n *notes) { n.Touched++ })
 }
 
 // A continuation is how a delivery that came to its end goes on.
@@ -383,7 +443,7 @@ func (s *Server) continueDelivery(c *call, in continuation) (started, error) {
 		return started{}, err
 	}
 	if info.Status == "waiting" || info.Status == "running" {
-		return started{}, refuse(http.StatusConflict, "the delivery has not come to its end")
+		return started{}, errNotEnded
 	}
 	if in.Budget < 0 {
 		return started{}, errBudget
@@ -424,6 +484,9 @@ func (s *Server) budgetFor(ctx context.Context, session string, asked, configure
 	}
 	return max(before, configured), nil
 }
+
+// errNotEnded is what is said of a delivery that somebody is to decide about first.
+var errNotEnded = refuse(http.StatusConflict, "the delivery has not come to its end")
 
 // errBudget is what is said of a budget that is none.
 var errBudget = refuse(http.StatusBadRequest, "budget: it is a number of US dollars above 0")

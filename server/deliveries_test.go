@@ -3,9 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -14,6 +17,20 @@ import (
 type sites struct {
 	Deliveries
 	step troupe.Step
+	acts *[]string // what was done with them
+}
+
+func (s sites) Act(_ context.Context, _, act string) (string, error) {
+	*s.acts = append(*s.acts, act)
+	if len(*s.acts) > 1 && act == "revert" {
+		return "", errors.New("it was taken back already")
+	}
+	return "Done.", nil
+}
+
+func (s sites) Drop(context.Context, string) error {
+	*s.acts = append(*s.acts, "drop")
+	return nil
 }
 
 func (s sites) Start(context.Context, string, DeliveryOptions) (troupe.Step, troupe.Input, error) {
@@ -21,7 +38,11 @@ func (s sites) Start(context.Context, string, DeliveryOptions) (troupe.Step, tro
 }
 
 func (s sites) Show(_ context.Context, session string) (DeliverySite, error) {
-	return DeliverySite{ID: session[:8], Request: "Make it good", Branch: "b"}, nil
+	site := DeliverySite{ID: session[:8], Request: "Make it good", Branch: "b"}
+	if s.acts != nil && slices.Contains(*s.acts, "drop") {
+		site.Dropped = time.Now()
+	}
+	return site, nil
 }
 
 // reviewing is a delivery whose review found something, and which waits for a decision.
@@ -82,5 +103,50 @@ func TestFindingsAreShownWhileADeliveryWaits(t *testing.T) {
 		if !strings.Contains(string(described), key) {
 			t.Errorf("%s is not described", key)
 		}
+	}
+}
+
+// A request says what is to be done with a delivery. One that was decided upon before something
+// else was done with it drops nothing.
+func TestADeliveryIsDroppedAsItWasSeen(t *testing.T) {
+	var acts []string
+	w := open(t, clerk(t, echo()), func(c *Config) {
+		c.Deliveries = sites{step: troupe.NewStep(Pipeline, func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) { return in, nil }), acts: &acts}
+	})
+	var made started
+	w.want(http.StatusAccepted, &made, "POST", "/api/deliveries", delivery{Request: "Make it good"})
+	w.follow(made.Session, 0).until(ends)
+	path := "/api/deliveries/" + made.Session
+	seen := w.info(made.Session).Written
+	w.want(http.StatusBadRequest, nil, "POST", path+"/act", deliveryAct{"undo"})
+	w.want(http.StatusOK, nil, "POST", path+"/act", deliveryAct{"revert"})
+	var p problem
+	w.want(http.StatusConflict, &p, "POST", path+"/act", deliveryAct{"revert"})
+	if p.Detail != "it was taken back already" {
+		t.Errorf("%+v", p)
+	}
+	w.want(http.StatusConflict, &p, "DELETE", path+"/result?written="+seen, nil)
+	if p.Code != "written" || !strings.Contains(p.Detail, "is not dropped") {
+		t.Errorf("%+v", p)
+	}
+	both := w.info(made.Session).Written // as two windows see it
+	for range 2 {
+		w.want(http.StatusNoContent, nil, "DELETE", path+"/result?written="+both, nil)
+	}
+	if want := []string{"revert", "revert", "drop"}; !slices.Equal(acts, want) {
+		t.Errorf("done was %q, want %q", acts, want)
+	}
+}
+
+// What waits for a decision, or is worked on, is not dropped.
+func TestADeliveryThatWaitsIsNotDropped(t *testing.T) {
+	var acts []string
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Deliveries = sites{step: reviewing(), acts: &acts} })
+	var made started
+	w.want(http.StatusAccepted, &made, "POST", "/api/deliveries", delivery{Request: "Make it good"})
+	w.follow(made.Session, 0).until(ends)
+	w.want(http.StatusConflict, nil, "DELETE", "/api/deliveries/"+made.Session+"/result", nil)
+	if len(acts) > 0 {
+		t.Errorf("done was %q", acts)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"math"
@@ -52,6 +53,11 @@ func (s *Server) listFiles(c *call) (fileList, error) {
 	if err != nil {
 		return list, err
 	}
+	granted, err := s.listGranted(c.r.Context(), &info)
+	if err != nil {
+		return list, err
+	}
+	list.Files = append(list.Files, granted...)
 	folder, err := s.openFolder(info.ID)
 	if err != nil || folder == nil {
 		return list, err
@@ -78,7 +84,11 @@ func (s *Server) listFiles(c *call) (fileList, error) {
 var errNoFile = refuse(http.StatusNotFound, "there is no such file")
 
 // readFile returns the content of a session's file.
-func (s *Server) readFile(session, name string) (string, error) {
+func (s *Server) readFile(ctx context.Context, session, name string) (string, error) {
+	if isGranted(name) {
+		content, err := s.readGranted(ctx, session, name)
+		return content, notRead(err)
+	}
 	folder, err := s.openFolder(session)
 	if err != nil {
 		return "", err
@@ -92,13 +102,18 @@ func (s *Server) readFile(session, name string) (string, error) {
 		return "", errNoFile
 	}
 	content, err := folder.ReadFile(place)
+	return content, notRead(err)
+}
+
+// notRead is what is said of a file that could not be read.
+func notRead(err error) error {
 	if errors.Is(err, workspace.ErrTooLarge) {
-		return "", refuse(http.StatusRequestEntityTooLarge, "the file is too large")
+		return refuse(http.StatusRequestEntityTooLarge, "the file is too large")
 	}
 	if err != nil {
-		return "", errNoFile
+		return errNoFile
 	}
-	return content, nil
+	return nil
 }
 
 // sendFile sends a file to be kept, not to be shown: whatever it is, it does nothing
@@ -117,7 +132,7 @@ func (s *Server) sendFile(c *call) error {
 	if version > 0 {
 		content, err = s.versionOf(c, info.ID, name, version)
 	} else {
-		content, err = s.readFile(info.ID, name)
+		content, err = s.readFile(c.r.Context(), info.ID, name)
 	}
 	if err != nil && s.config.Made != nil && info.Agent == Pipeline {
 		if made, failed := s.config.Made(c.r.Context(), info.ID, name); failed == nil {

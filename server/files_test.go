@@ -83,7 +83,7 @@ func TestNoNameLeadsOutOfTheSessionsFolder(t *testing.T) {
 	names := corpus.AttackNames(t, 5000, w.dir, outside)
 	names = append([]string{"hard.txt", "pipe", "link-out/canary.txt", "link-canary", "link-up/canary.txt", other + "/canary.txt", "../" + other + "/canary.txt"}, names...)
 	for i, name := range names {
-		content, err := w.server.readFile(session, name)
+		content, err := w.server.readFile(t.Context(), session, name)
 		if strings.Contains(content, canary) || err != nil && strings.Contains(err.Error(), w.dir) {
 			t.Fatalf("%q: %q %v", name, content, err)
 		}

@@ -114,6 +114,8 @@ type FlowNode struct {
 	Kind  string `json:"kind"`
 	Agent string `json:"agent,omitempty"`
 	Title string `json:"title,omitempty"`
+	// Step is what the runs of a frame are called. Default: the title.
+	Step string `json:"-"`
 	// In is the frame that it is in.
 	In string `json:"in,omitempty"`
 	// MaxRounds is how often a loop goes round at most, where its author has said so.

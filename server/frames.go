@@ -130,7 +130,10 @@ func (f *frames) json(e *troupe.Event) ([]byte, error) {
 			return nil, err
 		}
 		if at.node != "" {
-			data = inserted(inserted(data, "round", at.round), "node", at.node)
+			data = inserted(data, "node", at.node)
+		}
+		if at.round > 0 {
+			data = inserted(data, "round", at.round)
 		}
 	}
 	return explained(e, data), nil

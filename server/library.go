@@ -3,6 +3,7 @@ package server
 import (
 	"archive/zip"
 	"cmp"
+	"context"
 	"mime"
 	"net/http"
 	"path"
@@ -86,7 +87,7 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 		}
 		known.mu.Unlock()
 		for _, f := range own {
-			if kind != "" && f.Kind != kind || by != "" && f.By != by || words != "" && !s.finds(&f, words) {
+			if kind != "" && f.Kind != kind || by != "" && f.By != by || words != "" && !s.finds(c.r.Context(), &f, words) {
 				continue
 			}
 			list.Files = append(list.Files, f)
@@ -131,9 +132,9 @@ func headingOf(text string) string {
 }
 
 // finds says whether a file has the words in its name or in its text, and where.
-func (s *Server) finds(f *libraryFile, words string) bool {
+func (s *Server) finds(ctx context.Context, f *libraryFile, words string) bool {
 	if f.Kind != "image" && f.Size <= mostSearched {
-		if text, err := s.readFile(f.Session, f.Path); err == nil {
+		if text, err := s.readFile(ctx, f.Session, f.Path); err == nil {
 			f.Found = excerpt(text, words)
 		}
 	}
@@ -333,7 +334,7 @@ func (s *Server) readNamed(c *call, f fileName) (content string, err error) {
 	if f.Session == "" {
 		content, err = s.readDocument(c, f.Path)
 	} else if _, _, err = s.find(c, f.Session); err == nil {
-		content, err = s.readFile(f.Session, f.Path)
+		content, err = s.readFile(c.r.Context(), f.Session, f.Path)
 	}
 	if err != nil {
 		return "", refuse(http.StatusNotFound, "there is no file %.100q", f.Path)
@@ -358,7 +359,7 @@ func (s *Server) zipSession(c *call) error {
 	session := c.r.PathValue("id")
 	return c.sendZip("files.zip", func(add func(name, text string) error) error {
 		for _, f := range list.Files {
-			text, err := s.readFile(session, f.Path)
+			text, err := s.readFile(c.r.Context(), session, f.Path)
 			if err != nil {
 				continue // it was deleted since
 			}
@@ -370,7 +371,8 @@ func (s *Server) zipSession(c *call) error {
 	})
 }
 
-// sendZip sends an archive. Of two files of one name the second gets a number.
+// sendZip sends an archive. Of two files of one name the second gets a number. A directory that an
+// agent was granted is a folder in it.
 func (c *call) sendZip(name string, fill func(add func(name, text string) error) error) error {
 	header := c.w.Header()
 	header.Set("Content-Type", "application/zip")
@@ -378,6 +380,9 @@ func (c *call) sendZip(name string, fill func(add func(name, text string) error)
 	archive := zip.NewWriter(c.w)
 	names := map[string]int{}
 	err := fill(func(name, text string) error {
+		if isGranted(name) {
+			name = strings.Replace(name[1:], "}", "", 1)
+		}
 		if names[name]++; names[name] > 1 {
 			ext := path.Ext(name)
 			name = strings.TrimSuffix(name, ext) + "-" + string(rune('0'+min(names[name], 9))) + ext

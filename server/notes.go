@@ -38,7 +38,8 @@ type notes struct {
 	Held  bool     `json:"held,omitempty"`
 	Why   string   `json:"why,omitempty"`
 	Next  int      `json:"next,omitempty"` // the number of the next message in the queue
-	// Touched is how often somebody has changed a message in the queue, or taken one out.
+	// Touched is how often somebody has changed a message in the queue, or taken one out, or
+	// the plan of a delivery, or has taken its result or dropped it.
 	Touched int `json:"touched,omitempty"`
 	// Edits are versions of files that people wrote by hand.
 	Edits []edit `json:"edits,omitempty"`

@@ -254,7 +254,7 @@ func (s *Server) showContent(c *call) (originalContent, error) {
 	if err != nil {
 		return originalContent{}, errNoFile
 	}
-	content, err := s.readFile(info.ID, name)
+	content, err := s.readFile(c.r.Context(), info.ID, name)
 	if err != nil {
 		return originalContent{}, err
 	}

@@ -174,7 +174,7 @@ func TestWhatWaitsIsInListsAndIsAnsweredByItsID(t *testing.T) {
 	last := w.info(session).Events
 	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "save it again"})
 	w.eventually(func() bool { i := w.info(session); return i.Status == "completed" && i.Events > last+5 })
-	if text, err := w.server.readFile(session, "brief.md"); err != nil || text != "# Brief" {
+	if text, err := w.server.readFile(t.Context(), session, "brief.md"); err != nil || text != "# Brief" {
 		t.Errorf("%q, %v", text, err)
 	}
 	// The log says which answers a person has given.

@@ -48,6 +48,9 @@ type Version struct {
 	// By is the agent who wrote it, or the person, if ByHand.
 	By     string `json:"by,omitempty"`
 	ByHand bool   `json:"by_hand,omitempty"`
+	// Node is the step of a flow in which the agent wrote it, and Round the round of its loop.
+	Node  string `json:"node,omitempty"`
+	Round int    `json:"round,omitempty"`
 	// Known says that its content is kept, so that it can be read and restored.
 	Known       bool   `json:"known"`
 	SHA256      string `json:"sha256,omitempty"`

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -46,7 +47,8 @@ func (p *played) root(run nested) string {
 	return run.parent
 }
 
-// A place is what a run plays in a flow: the node, and which time it does so in its frame.
+// A place is what a run plays in a flow: the node, and in which round of the loop that it is in, 0
+// where it is in none.
 type place struct {
 	node  string
 	round int
@@ -57,11 +59,20 @@ type places struct {
 	nodes  []FlowNode // of the flow as it was then
 	placed int        // how many of the runs are
 	of     map[string]place
+	frames map[string]framePlay // that runs play
 	times  map[turn]int
 }
 
-// A turn is that of an agent in a frame which a run plays.
-type turn struct{ frame, agent string }
+// A framePlay is a frame of a flow, and which playing of it: what is in it is counted for each anew.
+// In a loop those are rounds; any other frame is in one round of the loop around it.
+type framePlay struct {
+	node, playing string
+	round         int
+	isLoop        bool
+}
+
+// A turn is that of an agent, or of a frame, in a frame around it.
+type turn struct{ playing, name string }
 
 // placesOf returns the places of a session's runs in its flow, nil where it is none. The summary
 // is locked.
@@ -75,7 +86,7 @@ func (s *Server) placesOf(known *summary) *places {
 	}
 	p := known.places
 	if p == nil || !slices.Equal(p.nodes, flow.Nodes) {
-		p = &places{nodes: flow.Nodes, of: map[string]place{}, times: map[turn]int{}}
+		p = &places{nodes: flow.Nodes, of: map[string]place{}, frames: map[string]framePlay{}, times: map[turn]int{}}
 		known.places = p
 	}
 	for ; p.placed < len(known.played.runs); p.placed++ {
@@ -84,62 +95,98 @@ func (s *Server) placesOf(known *summary) *places {
 	return p
 }
 
-// put places a run. An agent that is in a frame more than once plays its nodes one after the
-// other, and then again, which is another round.
+// put places a run. What is in a frame more than once plays its nodes one after the other, and then
+// again, which in a loop is another round.
 func (p *places) put(run nested, all *played) {
-	in, around := p.frameOf(run, all)
-	nodes := p.playedBy(run.agent, func(n *FlowNode) bool { return n.In == in })
-	if len(nodes) == 0 || p.isHidden(run.agent) {
-		nodes, around = p.playedBy(run.agent, func(*FlowNode) bool { return true }), all.root(run)
+	around := p.frameOf(run, all)
+	nodes := p.named(run.agent, func(n *FlowNode) bool { return n.In == around.node })
+	isLost := len(nodes) == 0 || p.isHidden(run.agent)
+	if isLost {
+		around = framePlay{playing: all.root(run)}
+		nodes = p.named(run.agent, func(*FlowNode) bool { return true })
 	}
 	if len(nodes) == 0 {
 		return
 	}
-	its := turn{around, run.agent}
+	its := turn{around.playing, run.agent}
 	n := p.times[its]
 	p.times[its]++
-	p.of[run.id] = place{nodes[n%len(nodes)], n/len(nodes) + 1}
-}
-
-// frameOf is the innermost frame that a run is in, and the run that plays it.
-func (p *places) frameOf(run nested, all *played) (frame, around string) {
-	for around = run.parent; ; around = run.parent {
-		run = all.run(around)
-		isOutermost := run.id == ""
-		if isOutermost {
-			run.agent = all.name
-		}
-		for i := range p.nodes {
-			if n := &p.nodes[i]; n.Kind != "agent" && (n.Title == run.agent || isOutermost && n.Title == "" && n.In == "" && i == 0) {
-				return n.ID, around
-			}
-		}
-		if isOutermost {
-			return "", around
-		}
+	at, round := nodes[n%len(nodes)], around.round
+	if around.isLoop || isLost && p.isInLoop(at) {
+		round = n/len(nodes) + 1
+	}
+	switch at.Kind {
+	case "agent":
+		p.of[run.id] = place{at.ID, round}
+	case "sequence":
+		// It is played once in each round of what it is in, and those are counted there.
+		p.frames[run.id] = framePlay{at.ID, around.playing + " " + at.ID, round, around.isLoop}
+	default:
+		p.frames[run.id] = framePlay{at.ID, run.id, round, at.Kind == "loop"}
 	}
 }
 
-// isHidden says that an agent plays in a frame which has no name: its runs cannot be told from others.
-func (p *places) isHidden(agent string) bool {
-	for _, n := range p.nodes {
+// frameOf is the innermost frame that a run is in. The run of a caller plays the outermost.
+func (p *places) frameOf(run nested, all *played) framePlay {
+	for run.parent != "" {
+		if around, ok := p.frames[run.parent]; ok {
+			return around
+		}
+		around := all.run(run.parent)
+		if around.id == "" {
+			return p.outermost(run.parent)
+		}
+		run = around
+	}
+	return framePlay{}
+}
+
+// outermost is the playing of the whole flow by a caller's run, whose frame need not be drawn.
+func (p *places) outermost(run string) framePlay {
+	first := &p.nodes[0]
+	if first.Kind == "agent" || slices.ContainsFunc(p.nodes[1:], func(n FlowNode) bool { return n.In == "" }) {
+		return framePlay{playing: run}
+	}
+	return framePlay{node: first.ID, playing: run, isLoop: first.Kind == "loop"}
+}
+
+// isInLoop says that a node is in a loop, or in a frame that is.
+func (p *places) isInLoop(n *FlowNode) bool {
+	for range p.nodes { // a cast may say of frames that they are in each other
 		at := slices.IndexFunc(p.nodes, func(frame FlowNode) bool { return frame.ID == n.In })
-		if n.Kind == "agent" && n.Agent == agent && at > 0 && p.nodes[at].Title == "" {
+		if at < 0 {
+			return false
+		}
+		if n = &p.nodes[at]; n.Kind == "loop" {
 			return true
 		}
 	}
 	return false
 }
 
-// playedBy are the nodes of an agent that are fit.
-func (p *places) playedBy(agent string, isFit func(*FlowNode) bool) (ids []string) {
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.Kind == "agent" && n.Agent == agent && isFit(n) {
-			ids = append(ids, n.ID)
+// isHidden says that an agent plays in a frame which has no name: its runs cannot be told from others.
+func (p *places) isHidden(agent string) bool {
+	for _, n := range p.nodes {
+		at := slices.IndexFunc(p.nodes, func(frame FlowNode) bool { return frame.ID == n.In })
+		if n.Kind == "agent" && n.Agent == agent && at > 0 && p.nodes[at].step() == "" {
+			return true
 		}
 	}
-	return ids
+	return false
 }
+
+// named are the nodes of runs that have a name, where they are fit.
+func (p *places) named(name string, isFit func(*FlowNode) bool) (nodes []*FlowNode) {
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.step() == name && isFit(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// step is the name of the runs of a node.
+func (n *FlowNode) step() string { return cmp.Or(n.Agent, n.Step, n.Title) }
 
 // nodeOf is the node of a flow at which something is asked: that of the run, or of the one
 // around it. The summary is locked.

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/argcheck"
 	causes "github.com/troupe-dev/troupe/model/problem"
+	"github.com/troupe-dev/troupe/pipeline"
 )
 
 // A problem is why a request was not done, as RFC 9457 has it. It is shown to the
@@ -128,6 +129,8 @@ func problemOf(err error) *problem {
 			p.Details = owner.Error()
 		}
 		return p
+	case errors.Is(err, pipeline.ErrDropped):
+		return refuse(http.StatusConflict, "%v", pipeline.ErrDropped)
 	case errors.Is(err, troupe.ErrNoQuestion):
 		return errAnswered
 	case errors.Is(err, troupe.ErrNothingToResume), errors.Is(err, troupe.ErrChanged):

@@ -37,7 +37,7 @@ func routes() []route {
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
 	}
-	sessions := append([]parameter{{"q", "only those in which these words are"}, {"status", "only those that stand so"}}, chosen...)
+	sessions := append([]parameter{{"q", "only those in which these words are"}, {"status", "only those that stand so"}, {"skip", "without so many of the latest"}, {"open", "and all that wait for somebody or run, however old they are"}}, chosen...)
 	logs := append([]parameter{
 		{"q", "only what has these words"}, {"session", "only in this session"}, {"tool", "only calls of this tool"},
 		{"level", "debug, info, warn or error, and what is more serious"}, {"errors", "only what failed"},
@@ -70,7 +70,8 @@ func routes() []route {
 		{"GET", "/api/deliveries/{id}/diff", "Shows the change as a unified diff.", []parameter{{"step", "only of this step"}}, false, false, reply(http.StatusOK, (*Server).showDiff)},
 		{"GET", "/api/deliveries/{id}/checks/{check}", "Shows the last output of a check, or that of one of its runs.", []parameter{{"file", "the file of a run"}}, false, false, reply(http.StatusOK, (*Server).showCheck)},
 		{"POST", "/api/deliveries/{id}/continue", "Goes on with a delivery that has come to its end.", nil, false, false, accept(http.StatusAccepted, (*Server).continueDelivery)},
-		{"POST", "/api/deliveries/{id}/act", "Takes a delivery's branch into the checkout, or takes that back, or drops the delivery.", nil, false, true, accept(http.StatusOK, (*Server).actOnDelivery)},
+		{"POST", "/api/deliveries/{id}/act", "Takes a delivery's branch into the checkout, or takes that back.", nil, false, true, accept(http.StatusOK, (*Server).actOnDelivery)},
+		{"DELETE", "/api/deliveries/{id}/result", "Removes for good what a delivery has built: its branch and its worktree. Its session and documents stay.", []parameter{{"written", "as the session was shown with when somebody decided to drop it; 409 if something was done since"}}, false, true, reply(http.StatusNoContent, (*Server).dropResult)},
 
 		{"GET", "/api/sessions", "Lists sessions, the latest first.", sessions, false, false, reply(http.StatusOK, (*Server).listSessions)},
 		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession)},
@@ -89,7 +90,7 @@ func routes() []route {
 		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
 		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},
 		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number, or up to a step of a flow that is to be done again, with what a person has changed of its input.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession).large()},
-		{"GET", "/api/sessions/{id}/files", "Lists the session's files.", nil, false, false, reply(http.StatusOK, (*Server).listFiles)},
+		{"GET", "/api/sessions/{id}/files", "Lists the session's files: those in its folder, and those that its agents have saved in directories which they were granted ({docs}/a.md).", nil, false, false, reply(http.StatusOK, (*Server).listFiles)},
 		{"GET", "/api/sessions/{id}/files/{path...}", "Sends one of the session's files.", asFile, false, false, send("application/octet-stream", (*Server).sendFile)},
 
 		{"PUT", "/api/sessions/{id}/files", "Writes a version of a file by hand.", nil, false, false, accept(http.StatusOK, (*Server).editFile).large()},

@@ -3,8 +3,8 @@ package server
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -132,8 +132,8 @@ func (s *Server) hear(c *call, words string, sessions []troupe.SessionInfo, said
 			continue
 		}
 		title := strings.TrimSuffix(sessions[at].Title, "…")
-		quotes, texts := said, []string{saidIn(hit.Event.Body)}
-		if quoted(texts[0], words) == "" {
+		quotes, texts := said, textsIn(saidIn(hit.Event.Body))
+		if !slices.ContainsFunc(texts, func(text string) bool { return quoted(text, words) != "" }) {
 			quotes, texts = written, writtenIn(hit.Event.Body)
 		}
 		for _, text := range texts {
@@ -174,28 +174,51 @@ func saidIn(body troupe.Body) string {
 // writtenIn is the texts that a tool is called with, such as what is to be saved, and what it
 // returned. Files are in it by their names alone.
 func writtenIn(body troupe.Body) []string {
-	var sent troupe.Arguments
 	switch b := body.(type) {
 	case *troupe.InputRequested:
-		sent = b.Arguments
+		return textsIn(string(b.Arguments))
 	case *troupe.ToolCalled:
-		sent = b.Arguments
+		return textsIn(string(b.Arguments))
 	case *troupe.ToolReturned:
-		return []string{b.Content}
+		return textsIn(b.Content)
 	}
-	var fields map[string]any
-	if json.Unmarshal([]byte(sent), &fields) != nil {
-		return nil
+	return nil
+}
+
+var (
+	looksLikeJSON = regexp.MustCompile(`^\s*[\[{]\s*["\[{]`)
+	// literal is a string of JSON, and the colon behind it where it is a key.
+	literal = regexp.MustCompile(`("(?:[^"\\]|\\.)*")(\s*:)?`)
+	fenced  = regexp.MustCompile("(?s)```(?:json)?[ \t]*\n(.*?)(?:```|$)")
+)
+
+// textsIn is what people read in a text. Of JSON, which may be cut or fenced, that is its values and
+// what is in those, and at the end the names of files.
+func textsIn(text string) []string {
+	if !looksLikeJSON.MatchString(text) {
+		at := fenced.FindStringSubmatchIndex(text)
+		if at == nil || !looksLikeJSON.MatchString(text[at[2]:at[3]]) {
+			return []string{text}
+		}
+		return slices.Concat([]string{text[:at[0]]}, textsIn(text[at[2]:at[3]]), textsIn(text[at[1]:]))
 	}
-	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if text, ok := fields[name].(string); ok && strings.HasSuffix(name, "path") {
-			texts = append(texts, path.Base(text))
-		} else if ok {
-			texts = append(texts, text)
+	var texts, files []string
+	key := ""
+	for _, m := range literal.FindAllStringSubmatch(text, -1) {
+		var value string
+		if json.Unmarshal([]byte(m[1]), &value) != nil {
+			continue
+		}
+		switch {
+		case m[2] != "":
+			key = value
+		case strings.HasSuffix(key, "path"):
+			files = append(files, path.Base(value))
+		default:
+			texts = append(texts, textsIn(value)...)
 		}
 	}
-	return texts
+	return append(texts, files...)
 }
 
 // quoted is the line of a text in which the words stand: all of them as they stand, or else one.

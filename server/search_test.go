@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,6 +57,39 @@ func TestWhatWaitsToBeAllowedIsQuoted(t *testing.T) {
 	}
 	if got, want := writtenIn(body), []string{"One.\nThe lockers.", "b.md"}; !slices.Equal(got, want) {
 		t.Errorf("written: %q, want %q", got, want)
+	}
+}
+
+// JSON is looked through value by value, however it is wrapped: its keys and its escapes are for
+// machines.
+func TestOfJSONTheValuesAreQuoted(t *testing.T) {
+	want := "- [ ] Agree on the date"
+	inner := `{"documents":[{"phase":"planning","content":"# Plan\n- [ ] Agree on the date\n"}]}`
+	nested, err := json.Marshal(object{"agreed": inner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"plain": inner, "nested": string(nested), "cut": inner[:len(inner)-4] + `,"documents":[{"agree`,
+		"fenced": "Here it is:\n```json\n" + inner + "\n```\nThat is all.", "a list": `["# Plan", "- [ ] Agree on the date"]`,
+	} {
+		var lines []string
+		for _, found := range textsIn(text) {
+			if line := quoted(found, "agree"); line != "" {
+				lines = append(lines, line)
+			}
+			if line := quoted(found, "documents"); line != "" {
+				t.Errorf("%s: a key is quoted: %q", name, line)
+			}
+		}
+		if !slices.Equal(lines, []string{want}) {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+	for _, text := range []string{"{session-folder}/a.md is saved", "[x] done", "Use ```go\nx := 1\n``` here", ""} {
+		if got := textsIn(text); !slices.Equal(got, []string{text}) {
+			t.Errorf("%q is read as %q", text, got)
+		}
 	}
 }
 

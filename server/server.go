@@ -144,6 +144,10 @@ type Config struct {
 	// Made reads a file that a delivery has written elsewhere than into its session's
 	// folder. Nil means that there are none.
 	Made func(ctx context.Context, session, path string) (string, error)
+	// Granted reads a file that an agent has saved in a directory which it was granted beside
+	// the session's folder, by the name with which that is on record: {docs}/a.md. Nil means
+	// that such files are not shown.
+	Granted func(ctx context.Context, agent, name string) (string, error)
 	// Deliveries are what can be done about deliveries. Nil means that they can be begun
 	// as configured and no more.
 	Deliveries Deliveries
@@ -258,6 +262,8 @@ type Server struct {
 	predecessor *Server
 	// summaries are what is known of sessions, by id.
 	summaries bounded[string, *summary]
+	// lastAnswers are how sessions end, by id.
+	lastAnswers bounded[string, lastAnswer]
 	// writing is held while a version is added by hand, configuring while settings are changed.
 	writing, configuring sync.Mutex
 	// month is what was spent in this one, and seen when people last asked for something.

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -17,11 +15,6 @@ import (
 
 // sessionEmpty is the status of a session in which nothing was said yet.
 const sessionEmpty string = "empty"
-
-const (
-	usualSessions = 100
-	mostSessions  = 1000
-)
 
 // find returns a session of the user's, by what the store has of it. One that is
 // only made so far has a draft. To anybody else it is not there.
@@ -55,42 +48,6 @@ func (s *Server) found(c *call) (troupe.SessionInfo, error) {
 	return info, err
 }
 
-func (s *Server) listSessions(c *call) ([]sessionView, error) {
-	list, err := s.chooseSessions(c)
-	if err != nil {
-		return nil, err
-	}
-	views, err := s.views(c.r.Context(), list)
-	if err != nil {
-		return nil, err
-	}
-	if status := c.r.URL.Query().Get("status"); status != "" {
-		views = slices.DeleteFunc(views, func(v sessionView) bool { return v.Status != status })
-	}
-	return views, nil
-}
-
-// chooseSessions returns the sessions that a request asks for, as the store has them.
-func (s *Server) chooseSessions(c *call) ([]troupe.SessionInfo, error) {
-	query := c.r.URL.Query()
-	match := troupe.SessionFilter{User: c.user, Agent: query.Get("agent"), Status: string(query.Get("status"))}
-	limit, err := c.number("limit", usualSessions, mostSessions)
-	if err != nil {
-		return nil, err
-	}
-	if match.Since, err = c.time("since"); err != nil {
-		return nil, err
-	}
-	match.Limit = max(int(limit), 1)
-	if match.Status == "waiting" { // some of those that are completed end with a question
-		match.Status = ""
-	}
-	if words := query.Get("q"); words != "" {
-		return s.searchSessions(c, words, match)
-	}
-	return collect(s.config.Store.Sessions(c.r.Context(), match), math.MaxInt)
-}
-
 // collect returns at most so many of what an iterator yields.
 func collect[T any](all iter.Seq2[T, error], most int) ([]T, error) {
 	list := []T{}
@@ -99,32 +56,6 @@ func collect[T any](all iter.Seq2[T, error], most int) ([]T, error) {
 			return nil, err
 		}
 		if list = append(list, item); len(list) >= most {
-			break
-		}
-	}
-	return list, nil
-}
-
-// searchSessions returns the sessions in which words were found, those with the
-// latest hits first.
-func (s *Server) searchSessions(c *call, words string, match troupe.SessionFilter) ([]troupe.SessionInfo, error) {
-	list, seen, hits := []troupe.SessionInfo{}, map[string]bool{}, 0
-	for hit, err := range s.ownHits(c, LogQuery{Text: words, Since: match.Since}) {
-		if err != nil {
-			return nil, err
-		}
-		if hits++; hits > mostHits {
-			break
-		}
-		if match.ID = hit.Event.Session; seen[match.ID] {
-			continue
-		}
-		seen[match.ID] = true
-		one, err := collect(s.config.Store.Sessions(c.r.Context(), match), 1)
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, one...); len(list) == match.Limit {
 			break
 		}
 	}
@@ -268,6 +199,7 @@ func (s *Server) deleteSession(c *call) (none, error) {
 		return none{}, err
 	}
 	s.summaries.forget(info.ID)
+	s.lastAnswers.forget(info.ID)
 	s.frames.forget(info.ID)
 	s.hub.left(info.ID, info.User)
 	return none{}, s.notes.forget(info.ID)

@@ -275,7 +275,7 @@ func TestAnotherUsersSessionIsNotThere(t *testing.T) {
 				"/api/sessions/{id}": object{"title": "mine"}, "/api/sessions/{id}/messages": message{Text: "hello"}, "/api/sessions/{id}/fork": cut{After: 1},
 				"/api/sessions/{id}/answers": decision{Question: 1, Text: "yes"}, "/api/sessions/{id}/queue/{n}": object{"text": "x"},
 				"/api/sessions/{id}/files": fileEdit{Path: "secret.md", Content: "x"}, "/api/sessions/{id}/restore": restore{"secret.md", 1},
-				"/api/deliveries/{id}/plan": object{"steps": []object{{"id": "1", "title": "x"}}}, "/api/deliveries/{id}/continue": continuation{}, "/api/deliveries/{id}/act": deliveryAct{"undo"},
+				"/api/deliveries/{id}/plan": object{"steps": []object{{"id": "1", "title": "x"}}}, "/api/deliveries/{id}/continue": continuation{}, "/api/deliveries/{id}/act": deliveryAct{"revert"},
 			}[r.path]
 			if r.in == nil {
 				body = nil

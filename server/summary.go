@@ -92,8 +92,10 @@ type summary struct {
 	// written is how often people have said, answered or renamed something.
 	written int
 	files   map[string]*savedFile
-	forked  string             // the session that it goes on from
-	days    map[string]float64 // what was spent on each day
+	// savedName is that of the server.
+	savedName func(agent, saved string) (name string, ok bool)
+	forked    string             // the session that it goes on from
+	days      map[string]float64 // what was spent on each day
 	// played are the runs, and places what they play in a flow.
 	played played
 	places *places
@@ -202,9 +204,9 @@ func (s *summary) note(e *troupe.Event) {
 }
 
 func (s *summary) save(e *troupe.Event, b *troupe.ArtifactSaved) {
-	name, inFolder := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/")
-	if !inFolder {
-		return // a document of the project, which is kept elsewhere
+	name, ok := s.savedName(e.Agent, b.Path)
+	if !ok {
+		return
 	}
 	f := s.files[name]
 	if f == nil {
@@ -237,7 +239,7 @@ func targetOf(arguments json.RawMessage) string {
 func (s *Server) summary(session string) *summary {
 	known, ok := s.summaries.get(session)
 	if !ok {
-		known, _ = s.summaries.claim(session, &summary{files: map[string]*savedFile{}, days: map[string]float64{}}, func(*summary) bool { return true })
+		known, _ = s.summaries.claim(session, &summary{files: map[string]*savedFile{}, savedName: s.savedName, days: map[string]float64{}}, func(*summary) bool { return true })
 	}
 	return known
 }

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -31,6 +31,8 @@ type edit struct {
 	After int64 `json:"after,omitempty"`
 	// Original says that nobody wrote it here: it is what the file held before the first edit.
 	Original bool `json:"original,omitempty"`
+	// Outside says that somebody wrote it where the file is, in a directory that was granted.
+	Outside bool `json:"outside,omitempty"`
 }
 
 // precedes says whether an edit was there when an event happened.
@@ -52,15 +54,21 @@ func (n *notes) editsOf(name string) (list []edit) {
 }
 
 func (e *edit) version() content {
-	return content{Version{At: e.At, Size: int64(len(e.Content)), By: e.By, ByHand: !e.Original, Known: true, SHA256: sumOf(e.Content)}, e.Content, false}
+	return content{Version: Version{At: e.At, Size: int64(len(e.Content)), By: e.By, ByHand: !e.Original && !e.Outside, Known: true, SHA256: sumOf(e.Content)}, text: e.Content, isOutside: e.Outside}
 }
 
 // A content is a version with what it held.
 type content struct {
 	Version
 	text string
+	run  string // in which an agent wrote it
 	// isInFile says that the file alone has its text: whoever writes into it has to keep that.
 	isInFile bool
+	// isOutside says that it was written in a granted directory, not by an agent. What is written
+	// there before an agent writes again is one version. Where the notes do not have this text of it,
+	// unnoted is what they are to have, isAgain in place of another one.
+	isOutside, isAgain bool
+	unnoted            *edit
 }
 
 // contents returns all versions of a session's file, the first one first: those that
@@ -81,34 +89,51 @@ func (s *Server) contentsWith(ctx context.Context, session, name string, n *note
 	for _, text := range n.Kept {
 		written[sumOf(text)] = text
 	}
+	var pieces replacing
+	var latest int64
 	for e, err := range s.config.Store.Events(ctx, session, 0) {
 		if err != nil {
 			return nil, err
 		}
+		latest = e.Seq
 		switch b := e.Body.(type) {
 		case *troupe.ToolCalled:
-			if text := writtenBy(json.RawMessage(b.Arguments)); text != "" {
-				written[sumOf(text)] = text
+			if c := writingOf(json.RawMessage(b.Arguments)); c.Content != "" {
+				written[sumOf(c.Content)] = c.Content
+			} else if len(c.Edits) > 0 && path.Base(c.FilePath) == path.Base(name) {
+				pieces.add(json.RawMessage(b.Arguments))
 			}
 		case *troupe.ArtifactSaved:
-			if path, ok := strings.CutPrefix(b.Path, "{"+workspace.SessionFolder+"}/"); !ok || path != name {
+			if saved, ok := s.savedName(e.Agent, b.Path); !ok || saved != name {
 				continue
 			}
 			for len(edits) > 0 && edits[0].precedes(e.Seq, e.Time) {
 				list, edits = append(list, edits[0].version()), edits[1:]
 			}
-			v := content{Version: Version{At: e.Time, Size: b.Size, By: e.Agent, SHA256: b.SHA256, Description: b.Description}}
+			v := content{Version: Version{At: e.Time, Size: b.Size, By: e.Agent, SHA256: b.SHA256, Description: b.Description}, run: e.Run}
 			v.text, v.Known = written[b.SHA256]
+			if n := len(list); !v.Known && n > 0 && list[n-1].Known {
+				v.text, v.Known = pieces.of(list[n-1].text, b.SHA256)
+			}
 			list = append(list, v)
 		}
 	}
 	for i := range edits {
 		list = append(list, edits[i].version())
 	}
-	if current, err := s.readFile(session, name); err == nil {
+	if current, err := s.readFile(ctx, session, name); err == nil {
 		sum := sumOf(current)
 		if len(list) == 0 {
 			list = append(list, content{Version: Version{At: time.Now().UTC(), Size: int64(len(current)), SHA256: sum}})
+		}
+		if last := list[len(list)-1]; isGranted(name) && last.SHA256 != "" && last.SHA256 != sum { // others write there as well
+			outside := &edit{Path: name, At: time.Now().UTC(), Content: current, After: latest, Outside: true}
+			v := outside.version()
+			v.unnoted, v.isAgain = outside, last.isOutside
+			if v.isAgain {
+				list = list[:len(list)-1]
+			}
+			list = append(list, v)
 		}
 		if last := &list[len(list)-1]; last.SHA256 == sum || last.SHA256 == "" {
 			last.isInFile = !last.Known
@@ -121,15 +146,47 @@ func (s *Server) contentsWith(ctx context.Context, session, name string, n *note
 	return list, nil
 }
 
-// writtenBy is the content that a call writes, as the tools that do so are given it.
-func writtenBy(arguments json.RawMessage) string {
-	var values struct {
-		Content string `json:"content"`
+// mostNoted bounds the texts of granted directories that are kept, in bytes.
+const mostNoted = 1 << 20
+
+// noted returns all versions of a session's file, as contents does. What somebody has written in a
+// granted directory is kept, for an agent may write over it.
+func (s *Server) noted(ctx context.Context, session, name string) ([]content, error) {
+	n, err := s.notes.of(session)
+	if err != nil {
+		return nil, err
 	}
-	if json.Unmarshal(arguments, &values) != nil {
-		return ""
+	list, err := s.contentsWith(ctx, session, name, &n)
+	if err != nil || len(list) == 0 {
+		return list, err
 	}
-	return values.Content
+	last, edits := list[len(list)-1], n.editsOf(name)
+	if last.unnoted == nil || len(last.text) > mostNoted {
+		return list, nil
+	}
+	return list, s.notes.change(session, func(n *notes) {
+		if !slices.Equal(n.editsOf(name), edits) {
+			return // somebody else was faster
+		}
+		if last.isAgain { // in place of the latest one
+			n.Edits = slices.DeleteFunc(n.Edits, func(e edit) bool { return e == edits[len(edits)-1] })
+		}
+		n.Edits = append(n.Edits, *last.unnoted)
+	})
+}
+
+// A writing is what a call writes, as the tools that do so are given it: a whole, or pieces in place
+// of others.
+type writing struct {
+	Content  string          `json:"content"`
+	FilePath string          `json:"file_path"`
+	Edits    json.RawMessage `json:"edits"`
+}
+
+// writingOf reads the arguments of a call, and is empty where it writes nothing.
+func writingOf(arguments json.RawMessage) (c writing) {
+	_ = json.Unmarshal(arguments, &c) // what other tools mean by these names is left out
+	return c
 }
 
 func sumOf(text string) string {
@@ -142,15 +199,25 @@ func (s *Server) listVersions(c *call) ([]Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.contents(c.r.Context(), info.ID, c.r.URL.Query().Get("path"))
+	list, err := s.noted(c.r.Context(), info.ID, c.r.URL.Query().Get("path"))
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, errNoFile
 	}
+	known, err := s.summaryOf(c.r.Context(), &info)
+	if err != nil {
+		return nil, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	p := s.placesOf(known)
 	versions := make([]Version, len(list))
 	for i, v := range list {
+		if p != nil {
+			v.Node, v.Round = p.of[v.run].node, p.of[v.run].round
+		}
 		versions[len(list)-1-i] = v.Version
 	}
 	return versions, nil
@@ -158,7 +225,7 @@ func (s *Server) listVersions(c *call) ([]Version, error) {
 
 // versionOf returns a version of a session's file.
 func (s *Server) versionOf(c *call, session, name string, number int64) (string, error) {
-	list, err := s.contents(c.r.Context(), session, name)
+	list, err := s.noted(c.r.Context(), session, name)
 	if err != nil {
 		return "", err
 	}
@@ -211,6 +278,9 @@ func (s *Server) writeVersion(c *call, session, name, text string, base, restore
 	by := c.user
 	if by == "" {
 		by = s.config.UserName
+	}
+	if isGranted(name) {
+		return v, refuse(http.StatusForbidden, "%.100s is in a directory of the project's, and is changed there", name)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -276,8 +346,8 @@ func (s *Server) versionNumber(e *troupe.Event) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	name, inFolder := strings.CutPrefix(saved.Path, "{"+workspace.SessionFolder+"}/")
-	if !inFolder {
+	name, ok := s.savedName(e.Agent, saved.Path)
+	if !ok {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shelfTime)

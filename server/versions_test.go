@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // writer is a world whose agent saves each message as its next version of brief.md.
@@ -205,5 +206,33 @@ func TestAForkHasTheFilesOfItsPoint(t *testing.T) {
 	}
 	if got := brief(session); got != "# Two" {
 		t.Errorf("the session's own file is %q", got)
+	}
+}
+
+// twice is a cast that has a flow in which the clerk has two steps.
+type twice struct{ cast }
+
+func (twice) Flows() []Flow {
+	return []Flow{{Name: "twice", Nodes: []FlowNode{{ID: "1", Kind: "agent", Agent: "clerk"}, {ID: "2", Kind: "agent", Agent: "clerk"}}}}
+}
+
+// A version that an agent wrote in a flow says in which of its steps.
+func TestAVersionSaysItsStep(t *testing.T) {
+	w := writer(t, func(c *Config) {
+		own := c.Cast.(cast)
+		agent, err := own["clerk"]()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own["twice"] = func() (troupe.Step, error) { return flow.Sequence("twice", agent, agent), nil }
+		c.Cast = twice{own}
+	})
+	var begun started
+	w.want(http.StatusAccepted, &begun, "POST", "/api/flows/twice/runs", message{Text: "# One"})
+	w.follow(begun.Session, 0).until(ends)
+	var versions []Version
+	w.want(http.StatusOK, &versions, "GET", "/api/sessions/"+begun.Session+"/versions?path=brief.md", nil)
+	if len(versions) != 2 || versions[0].Node != "2" || versions[1].Node != "1" || versions[1].Round != 0 {
+		t.Errorf("versions are %+v", versions)
 	}
 }

@@ -95,6 +95,9 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 		if len(site.Applied) > 0 && !site.Own {
 			state += ", applied"
 		}
+		if !site.Dropped.IsZero() {
+			state += ", dropped"
+		}
 		rows = append(rows, map[string]any{"id": site.ID, "session": site.Session, "state": state, "branch": site.Branch, "repo": site.Repo, "request": site.Request, "created": site.Created})
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", site.ID, state, site.Created.Local().Format("2006-01-02 15:04"), site.Branch, terminal.Clean(about))
 	}
@@ -140,6 +143,10 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 			for _, step := range plan.Steps {
 				fmt.Fprintf(p.out, "step %s  %-7s %s %s\n", step.ID, step.Status, short(step.Commit), terminal.OneLine(strings.TrimSuffix(step.Title+": "+step.Reason, ": "), 160))
 			}
+		}
+		if !site.Dropped.IsZero() {
+			fmt.Fprintf(p.out, "dropped   %s: the branch and the worktree are removed\n", site.Dropped.Local().Format("2006-01-02 15:04"))
+			return nil
 		}
 		return p.writeDelivery(project, &summary)
 	})
@@ -198,6 +205,9 @@ func (p *program) editPlan(ctx context.Context, file string, data []byte) error 
 	}
 	was, _ := pipeline.ReadPlan(data) // one that is broken may be mended
 	now, err := pipeline.ReadPlan(edited)
+	if err == nil {
+		err = pipeline.KeepsDone(was, now)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; the plan is as it was, and 'plan --edit' opens your draft again: %s", err, draft)
 	}
@@ -362,6 +372,9 @@ func (p *program) endWaiting(ctx context.Context, s *stage, site *pipeline.Site)
 }
 
 func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
+	if !site.Dropped.IsZero() {
+		return pipeline.ErrDropped
+	}
 	events, err := s.logOf(ctx, site)
 	if err != nil {
 		return err

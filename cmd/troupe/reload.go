@@ -99,14 +99,15 @@ func (p *program) reload(ctx context.Context, now *generation, asked <-chan stru
 	}()
 	used := configured(now.project.Dir())
 	seen := used
-	for {
-		isAsked := false
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-asked:
-			isAsked = true
-		case <-look.C:
+	for isAsked := false; ; {
+		if !isAsked {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-asked:
+				isAsked = true
+			case <-look.C:
+			}
 		}
 		before := seen
 		seen = configured(now.project.Dir())
@@ -114,8 +115,13 @@ func (p *program) reload(ctx context.Context, now *generation, asked <-chan stru
 			continue
 		}
 		changed := used.changed(seen)
+		// What is saved on the page while the file is read must not be undone by what was read.
+		isAsRead := func() bool { return configured(now.project.Dir()) == seen }
+		next, err := p.replace(ctx, now, isAsRead, end)
+		if isAsked = false; errors.Is(err, errChangedMeanwhile) {
+			continue // it is looked at again
+		}
 		used = seen
-		next, err := p.replace(ctx, now, end)
 		if err != nil {
 			p.complain(err)
 			p.tell("The configuration from before stays in use.")
@@ -124,11 +130,16 @@ func (p *program) reload(ctx context.Context, now *generation, asked <-chan stru
 		}
 		p.tell("%s was read again.", strings.Join(changed, " and "))
 		later, now = append(later, next), next
+		isAsked = ctx.Err() == nil && !isAsRead() // something was saved since
 	}
 }
 
-// replace has a generation with the configuration as it is now answer in place of another.
-func (p *program) replace(ctx context.Context, now *generation, end context.CancelCauseFunc) (*generation, error) {
+// errChangedMeanwhile reports a configuration that was changed while it was read.
+var errChangedMeanwhile = errors.New("the configuration was changed while it was read")
+
+// replace has a generation with the configuration as it is now answer in place of another. It fails
+// with errChangedMeanwhile, and changes nothing, where that is not what it was by the end.
+func (p *program) replace(ctx context.Context, now *generation, isAsRead func() bool, end context.CancelCauseFunc) (*generation, error) {
 	opened, err := project.Open(p.flags.dir, p.options())
 	if err != nil {
 		return nil, err
@@ -139,6 +150,9 @@ func (p *program) replace(ctx context.Context, now *generation, end context.Canc
 	next, err := newGeneration(ctx, opened, end)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
+	}
+	if !isAsRead() {
+		return nil, errors.Join(errChangedMeanwhile, next.close(), opened.Close())
 	}
 	if err := now.rest(); err != nil {
 		p.complain(err)

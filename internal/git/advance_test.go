@@ -10,7 +10,7 @@ import (
 // commits that its checkout is moved between.
 func advancing(t *testing.T) (r *Repo, from, to string) {
 	r = newRepo(t, "git switch -qc next; printf 'changed\\n' >a.txt; printf 'new\\n' >new.txt; mkdir made; printf 'x\\n' >made/x.txt; git rm -q sub/b.txt; git add -A; git commit -qm two; git switch -q main")
-	from, to, err := r.Merge(t.Context(), "next", "", "")
+	from, to, err := r.Merge(t.Context(), "next", "", "", nil)
 	if err != nil || from == to {
 		t.Fatal(from, to, err)
 	}

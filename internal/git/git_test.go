@@ -341,9 +341,9 @@ func headOf2(t testing.TB, r *Repo) string {
 }
 
 // take takes a branch into the checkout.
-func take(t *testing.T, r *Repo, branch, message, squash string) (before, after string, err error) {
+func take(t *testing.T, r *Repo, branch, message, squash string, back ...string) (before, after string, err error) {
 	t.Helper()
-	if before, after, err = r.Merge(t.Context(), branch, message, squash); err == nil && before != after {
+	if before, after, err = r.Merge(t.Context(), branch, message, squash, back); err == nil && before != after {
 		err = r.Advance(t.Context(), after)
 	}
 	return before, after, err
@@ -419,6 +419,87 @@ func TestTake(t *testing.T) {
 			}
 		})
 	}
+	for name, squash := range map[string]string{"merge": "", "squash": "all at once"} {
+		// What was taken back can be taken again, whole, though the branch's commits are there.
+		t.Run(name+" again, with what has come since", func(t *testing.T) {
+			r := newRepo(t)
+			w := deliver(t, r, "A\n")
+			before, after, err := take(t, r, w.Branch, "Merge it", squash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Revert(t.Context(), before, after, "revert"); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, r.Top, "echo more >m; git add m; git commit -qm more")
+			next, err := treeOf(t, w).With([]edit.Write{{Path: "new.txt", Content: "new\n", Mode: "100644"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Commit(t.Context(), next, headOf(t, w), "y", noon); err != nil {
+				t.Fatal(err)
+			}
+			again, last, err := take(t, r, w.Branch, "Merge it", squash, before, after)
+			if err != nil || again == last {
+				t.Fatal(again, last, err)
+			}
+			if got := sh(t, r.Top, "cat a.txt m new.txt; git status --porcelain"); got != "A\nmore\nnew\n" {
+				t.Fatal(got)
+			}
+			if squash != "" {
+				if n := sh(t, r.Top, "git rev-list --count "+again+".."+last); n != "1\n" {
+					t.Fatalf("one commit is %s", n)
+				}
+			}
+			if from, to, err := take(t, r, w.Branch, "Merge it", squash); err != nil || from != last || to != last {
+				t.Fatal(from, to, err)
+			}
+			if _, err := r.Revert(t.Context(), again, last, "revert"); err != nil {
+				t.Fatal(err)
+			}
+			if got := sh(t, r.Top, "cat a.txt m; test -e new.txt || echo gone; git status --porcelain"); got != "a\nmore\ngone\n" {
+				t.Fatal(got)
+			}
+		})
+	}
+	t.Run("what somebody has brought back themselves", func(t *testing.T) {
+		r := newRepo(t)
+		w := deliver(t, r, "A\n")
+		before, after, err := take(t, r, w.Branch, "merge", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Revert(t.Context(), before, after, "revert"); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, r.Top, "git revert --no-edit HEAD")
+		if from, to, err := take(t, r, w.Branch, "merge", "", before, after); err != nil || from != to {
+			t.Fatal(from, to, err)
+		}
+		sh(t, r.Top, "git reset -q --hard "+before) // and here it never was
+		if _, to, err := take(t, r, w.Branch, "merge", "", before, after); err != nil || to != headOf(t, w) {
+			t.Fatal(to, err)
+		}
+	})
+	t.Run("conflict with what was taken back", func(t *testing.T) {
+		r := newRepo(t)
+		w := deliver(t, r, "A\n")
+		before, after, err := take(t, r, w.Branch, "merge", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Revert(t.Context(), before, after, "revert"); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, r.Top, "echo mine >a.txt; git commit -qam mine")
+		_, _, err = take(t, r, w.Branch, "merge", "", before, after)
+		if conflict, ok := errors.AsType[*ConflictError](err); !ok || len(conflict.Files) != 1 || conflict.Files[0] != "a.txt" {
+			t.Fatal(err)
+		}
+		if got := sh(t, r.Top, "cat a.txt; git status --porcelain"); got != "mine\n" {
+			t.Fatal(got)
+		}
+	})
 	t.Run("conflict", func(t *testing.T) {
 		r := newRepo(t)
 		w := deliver(t, r, "A\n")

@@ -135,6 +135,7 @@ func (t *Tree) With(writes []edit.Write) (string, error) {
 // A Stat is how much of a file changed.
 type Stat struct {
 	Path    string `json:"path"`
+	From    string `json:"from,omitempty"` // what it was called, where it was renamed
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 	Binary  bool   `json:"binary,omitempty"`
@@ -142,7 +143,7 @@ type Stat struct {
 
 // Stats says what differs between two trees or commits.
 func (w *Worktree) Stats(ctx context.Context, from, to string) ([]Stat, error) {
-	out, err := w.git(ctx, numstat(from, to)...)
+	out, err := w.git(ctx, numstat("--no-renames", from, to)...)
 	if err != nil {
 		return nil, err
 	}
@@ -169,26 +170,33 @@ func (r *Repo) Log(ctx context.Context, from, to string) (list []Commit, err err
 	return list, nil
 }
 
-// Stats says what differs between two commits, without a worktree.
-func (r *Repo) Stats(ctx context.Context, from, to string) ([]Stat, error) {
-	out, err := r.at(ctx, r.Top, nil, numstat(from, to)...)
+// Renamed says what differs between two commits, without a worktree: a file that has another
+// name is one, as in [Worktree.Diff].
+func (r *Repo) Renamed(ctx context.Context, from, to string) ([]Stat, error) {
+	out, err := r.at(ctx, r.Top, nil, numstat("--find-renames", from, to)...)
 	if err != nil {
 		return nil, err
 	}
 	return readStats(out), nil
 }
 
-func numstat(from, to string) []string {
-	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", from, to, "--"}
+func numstat(renames, from, to string) []string {
+	return []string{"diff", "--no-ext-diff", "--no-textconv", renames, "--numstat", "-z", from, to, "--"}
 }
 
+// readStats reads one file a record; a renamed one has its names in two more.
 func readStats(out string) (stats []Stat) {
-	for line := range strings.SplitSeq(out, "\x00") {
-		fields := strings.SplitN(line, "\t", 3)
+	records := strings.Split(out, "\x00")
+	for i := 0; i < len(records); i++ {
+		fields := strings.SplitN(records[i], "\t", 3)
 		if len(fields) != 3 {
 			continue
 		}
 		s := Stat{Path: fields[2], Binary: fields[0] == "-"}
+		if s.Path == "" && i+2 < len(records) {
+			s.From, s.Path = records[i+1], records[i+2]
+			i += 2
+		}
 		s.Added, _ = strconv.Atoi(fields[0])
 		s.Removed, _ = strconv.Atoi(fields[1])
 		stats = append(stats, s)

@@ -17,7 +17,7 @@ import (
 // AddChecks puts checks under pipeline.checks in the troupe.yaml of dir, which has
 // none. What else is in the file stays as it is, comments included.
 func AddChecks(dir string, checks []Check, lookup func(string) (string, bool)) error {
-	return holding(dir, lookup, func(h *Held) error { return h.addChecks(checks) })
+	return holding(dir, lookup, Name, func(h *Held) error { return h.addChecks(checks) })
 }
 
 func (h *Held) addChecks(checks []Check) error {
@@ -40,7 +40,7 @@ func (h *Held) addChecks(checks []Check) error {
 // included. A file that would not be valid any more is not written. Of several who
 // change it at the same time, none undoes what another has done.
 func Change(dir string, values map[string]string, lookup func(string) (string, bool)) error {
-	return holding(dir, lookup, func(h *Held) error { return h.Change(values) })
+	return holding(dir, lookup, Name, func(h *Held) error { return h.Change(values) })
 }
 
 // Change is the function of that name.
@@ -63,7 +63,7 @@ func (h *Held) Change(values map[string]string) error {
 // Remove takes the key at the end of a path away, as Change does with an empty value. A key
 // that is not there is no error.
 func Remove(dir string, path []string, lookup func(string) (string, bool)) error {
-	return holding(dir, lookup, func(h *Held) error { return h.Remove(path) })
+	return holding(dir, lookup, Name, func(h *Held) error { return h.Remove(path) })
 }
 
 // Remove is the function of that name.

@@ -26,11 +26,16 @@ type Held struct {
 // Hold waits until nobody else changes the configuration of dir, and keeps others from it until
 // Release.
 func Hold(dir string, lookup func(string) (string, bool)) (*Held, error) {
+	return hold(dir, lookup, Name)
+}
+
+// hold is Hold for somebody who is to write one of the files: an error names that.
+func hold(dir string, lookup func(string) (string, bool), file string) (*Held, error) {
 	name := filepath.Join(dir, holdName)
 	for {
 		lock := flock.New(name)
 		if err := lock.Lock(); err != nil {
-			return nil, unwritten(Name, err)
+			return nil, unwritten(file, err)
 		}
 		held, err := lock.Stat()
 		if there, absent := os.Stat(name); err == nil && absent == nil && os.SameFile(held, there) {
@@ -38,7 +43,7 @@ func Hold(dir string, lookup func(string) (string, bool)) (*Held, error) {
 		}
 		// Whoever had it has removed it: what is held here keeps nobody away.
 		if err := lock.Close(); err != nil {
-			return nil, fmt.Errorf("hold %s: %w", Name, err)
+			return nil, fmt.Errorf("hold %s: %w", file, err)
 		}
 	}
 }
@@ -55,9 +60,9 @@ func (h *Held) Release() error {
 // Load reads the configuration as it is now.
 func (h *Held) Load() (*Config, error) { return Load(h.dir, h.lookup) }
 
-// holding does something while nobody else changes the configuration of dir.
-func holding(dir string, lookup func(string) (string, bool), do func(*Held) error) (err error) {
-	h, err := Hold(dir, lookup)
+// holding writes a file while nobody else changes the configuration of dir.
+func holding(dir string, lookup func(string) (string, bool), file string, do func(*Held) error) (err error) {
+	h, err := hold(dir, lookup, file)
 	if err != nil {
 		return err
 	}

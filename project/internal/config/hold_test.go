@@ -117,8 +117,9 @@ func TestAConfigurationThatMayNotBeWrittenIsSaidPlainly(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	err := Change(dir, map[string]string{"model": "stub/a"}, none)
-	if err == nil || err.Error() != "nothing was changed: Troupe may not write troupe.yaml or its directory" {
-		t.Errorf("%v", err)
+	for file, err := range map[string]error{Name: Change(dir, map[string]string{"model": "stub/a"}, none), ".env": SetVariable(dir, "A", "b")} {
+		if err == nil || err.Error() != "nothing was changed: Troupe may not write "+file+" or its directory" {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }

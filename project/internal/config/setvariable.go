@@ -13,7 +13,7 @@ import (
 // SetVariable sets a variable in the file of [DotEnv] in dir that has it, or in the last of
 // them, which nobody but its owner can read from then on. The others stay as they are.
 func SetVariable(dir, name, value string) error {
-	return holding(dir, nil, func(h *Held) error { return h.SetVariable(name, value) })
+	return holding(dir, nil, DotEnv[len(DotEnv)-1], func(h *Held) error { return h.SetVariable(name, value) })
 }
 
 // SetVariable is the function of that name.

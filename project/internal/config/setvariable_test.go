@@ -9,7 +9,7 @@ import (
 // removing takes a variable away, and then does something with what would undo that.
 func removing(name string, then func(undo func() error) error) func(dir string) error {
 	return func(dir string) error {
-		return holding(dir, none, func(h *Held) error {
+		return holding(dir, none, Name, func(h *Held) error {
 			undo, err := h.RemoveVariable(name)
 			if err != nil || then == nil {
 				return err

@@ -133,6 +133,8 @@ func explain(err error, host string, e models.Endpoint) (message, fix string) {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + host, local
+	case errors.Is(err, context.DeadlineExceeded) && e.IsLocal():
+		return fmt.Sprintf("nothing answered at %s within %s", host, patience), local
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("%s did not answer within %s", host, patience), "are you offline, or behind a proxy (HTTPS_PROXY)?"
 	case isDNS:

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,19 @@ import (
 	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/project/internal/models"
 )
+
+// Of a server on this machine that hangs, nobody is asked whether they are offline.
+func TestAServerThatHangsIsToldByWhereItIs(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://127.0.0.1:9201/v1":      "nothing answered at model.test within 3s; is the server running? Otherwise check providers.office.base_url in troupe.yaml",
+		"https://models.example.com/v1": "model.test did not answer within 3s; are you offline, or behind a proxy (HTTPS_PROXY)?",
+	} {
+		message, fix := explain(context.DeadlineExceeded, "model.test", models.Endpoint{Provider: "office", BaseURL: address})
+		if got := message + "; " + fix; got != want {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+}
 
 func TestHTTPSToAServerThatSpeaksHTTPIsToldAsSuch(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())

@@ -49,7 +49,7 @@ func (c *checker) examine(name string, f *config.Flow, chain []string) {
 	}
 	var names []string
 	for i, part := range members(f) {
-		inner := innerName(name, i, part)
+		inner := InnerName(name, i, part)
 		if slices.Contains(names, inner) && f.Kind() != "sequence" {
 			c.wrong(part.Line, "flows.%s: %s is there twice, and could not be told apart", name, inner)
 		}

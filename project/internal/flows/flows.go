@@ -64,7 +64,7 @@ func (m *Maker) arrange(name string, f *config.Flow) (troupe.Step, error) {
 func (m *Maker) parts(name string, f *config.Flow) ([]troupe.Step, error) {
 	var steps []troupe.Step
 	for i, part := range members(f) {
-		step, err := m.part(innerName(name, i, part), part)
+		step, err := m.part(InnerName(name, i, part), part)
 		if err != nil {
 			return nil, err
 		}
@@ -88,9 +88,9 @@ func members(f *config.Flow) []config.Part {
 	return f.Experts
 }
 
-// innerName is what a part is known by: a flow within a flow that has no name of its
+// InnerName is what a part is known by: a flow within a flow that has no name of its
 // own is called after the outer one and its place in it.
-func innerName(outer string, i int, part config.Part) string {
+func InnerName(outer string, i int, part config.Part) string {
 	switch {
 	case part.Flow == nil:
 		return part.Name

@@ -52,7 +52,7 @@ func (m *Maker) plan(name, role string, f *config.Flow, details func(string) str
 		role = "as a tool: "
 	}
 	for i, part := range members(f) {
-		inner := innerName(name, i, part)
+		inner := InnerName(name, i, part)
 		other, isFlow := m.Flows[part.Name]
 		switch {
 		case part.Flow != nil:

@@ -1,0 +1,201 @@
+package project_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/troupe-dev/troupe/pipeline"
+)
+
+// Whoever takes a delivery back that was taken back already, or drops one that was taken, has
+// not seen how it stands: nothing is done.
+func TestADeliveryIsTakenBackOnceAndDroppedOnlyThen(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	tip := git(t, d.repo, "rev-parse", site.Branch)
+	refused := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if git(t, d.repo, "rev-parse", site.Branch) != tip {
+			t.Fatal("the branch is another one")
+		}
+	}
+	_, err := d.RevertDelivery(t.Context(), site)
+	refused(err, "it was not taken")
+	behind := *site
+	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+		t.Fatal(err)
+	}
+	refused(d.DropDelivery(t.Context(), &behind), "it was taken: take it back first")
+	behind = *site
+	if _, err := d.RevertDelivery(t.Context(), site); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.RevertDelivery(t.Context(), &behind)
+	refused(err, "it was taken back already")
+}
+
+// What was taken back can be taken again, with all that it was, as often as somebody likes.
+func TestADeliveryThatWasTakenBackIsTakenAgain(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	whole := git(t, d.repo, "rev-parse", site.Branch+"^{tree}")
+	empty := git(t, d.repo, "rev-parse", "main^{tree}")
+	for n := range 3 {
+		before := git(t, d.repo, "rev-parse", "main")
+		after, err := d.ApplyDelivery(t.Context(), site, n == 1)
+		if err != nil || after == before || git(t, d.repo, "rev-parse", "main^{tree}") != whole || git(t, d.repo, "status", "--porcelain", "--untracked-files=no") != "" {
+			t.Fatalf("take %d: %s, %v", n+1, after, err)
+		}
+		if site, err = d.Site(site.ID); err != nil || len(site.Applied) != 2 || site.Applied[0] != before || site.Reverted != nil {
+			t.Fatalf("take %d: %+v, %v", n+1, site, err)
+		}
+		if _, err := d.RevertDelivery(t.Context(), site); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != empty {
+			t.Fatalf("back %d: %v", n+1, err)
+		}
+	}
+}
+
+// What has come to a branch since it was taken can be taken, too; and what was taken into one
+// branch is not taken back in another.
+func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	web, err := d.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func() (view struct {
+		Applied, Untaken bool
+		Acts             []string
+	}) {
+		t.Helper()
+		if status, text := request(web, "GET", "/api/deliveries/"+site.Session, ""); status != http.StatusOK || json.Unmarshal([]byte(text), &view) != nil {
+			t.Fatal(status, text)
+		}
+		return view
+	}
+	if _, err := d.ApplyDelivery(t.Context(), site, true); err != nil || show().Untaken {
+		t.Fatalf("all of it was taken: %+v, %v", show(), err)
+	}
+	if err := os.WriteFile(filepath.Join(site.Worktree, "walrus.txt"), []byte("walrus\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, site.Worktree, "add", "-A")
+	git(t, site.Worktree, "commit", "-qm", "walrus")
+	if view := show(); !view.Applied || !view.Untaken || !slices.Contains(view.Acts, "apply") {
+		t.Errorf("the walrus was not taken: %+v", view)
+	}
+	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || show().Untaken || git(t, d.repo, "show", "main:walrus.txt") != "walrus" {
+		t.Errorf("the walrus is not there: %v", err)
+	}
+
+	taken := git(t, d.repo, "rev-parse", "main")
+	git(t, d.repo, "checkout", "-qb", "other", site.Base)
+	if _, err := d.UndoDelivery(t.Context(), site); err == nil || !strings.Contains(err.Error(), "it was taken into main, which is not checked out") || git(t, d.repo, "rev-parse", "other") != site.Base {
+		t.Errorf("in another branch it is taken back: %v", err)
+	}
+	git(t, d.repo, "checkout", "-q", "main")
+	git(t, d.repo, "branch", "-qD", "other")
+	git(t, d.repo, "reset", "-q", "--hard", site.Base) // and where somebody has taken it back, no commit says so
+	if back, err := d.RevertDelivery(t.Context(), site); err != nil || back != site.Base || git(t, d.repo, "rev-parse", "main") != site.Base || show().Applied {
+		t.Errorf("taken back by hand: %s, %v", back, err)
+	}
+	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != git(t, d.repo, "rev-parse", taken+"^{tree}") {
+		t.Errorf("it is not taken again: %v", err)
+	}
+}
+
+// Of two who take a delivery back, or drop it, at the same moment one does it.
+func TestWhatIsDoneWithADeliveryIsDoneOnce(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+		t.Fatal(err)
+	}
+	once := func(act func(*pipeline.Site) error) {
+		t.Helper()
+		var group sync.WaitGroup
+		var done atomic.Int32
+		for range 4 {
+			own := *site
+			group.Go(func() {
+				if act(&own) == nil {
+					done.Add(1)
+				}
+			})
+		}
+		if group.Wait(); done.Load() != 1 {
+			t.Errorf("it was done %d times", done.Load())
+		}
+	}
+	taken := git(t, d.repo, "rev-parse", "main")
+	once(func(s *pipeline.Site) error { _, err := d.RevertDelivery(t.Context(), s); return err })
+	if n := git(t, d.repo, "rev-list", "--count", taken+"..main"); n != "1" {
+		t.Errorf("it was reverted by %s commits", n)
+	}
+	once(func(s *pipeline.Site) error { return d.DropDelivery(t.Context(), s) })
+}
+
+// What was built is gone once it is dropped, and nothing makes it anew. Plan and documents are
+// there for as long as the session.
+func TestADeliveryThatWasDroppedSaysSo(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	if err := d.DropDelivery(t.Context(), site); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo, "branch", "--list", site.Branch) + git(t, d.repo, "for-each-ref", "refs/troupe/"); got != "" {
+		t.Errorf("left is %s", got)
+	}
+	site, err := d.Site(site.ID)
+	if err != nil || site.Dropped.IsZero() {
+		t.Fatalf("%+v, %v", site, err)
+	}
+	plan, err := d.DeliveryPlan(site)
+	if err != nil || len(plan.Steps) == 0 {
+		t.Errorf("the plan is gone: %v", err)
+	}
+	if documents, err := os.ReadDir(filepath.Join(d.SiteFolder(site), "documents")); err != nil || len(documents) == 0 {
+		t.Errorf("the documents are gone: %v", err)
+	}
+	_, applied := d.ApplyDelivery(t.Context(), site, false)
+	_, reverted := d.RevertDelivery(t.Context(), site)
+	_, _, continued := d.ContinueDelivery(t.Context(), site, "", "more")
+	_, changed := d.ChangeDeliveryPlan(site, plan)
+	for act, err := range map[string]error{"apply": applied, "revert": reverted, "drop": d.DropDelivery(t.Context(), site), "continue": continued, "plan": changed} {
+		if !errors.Is(err, pipeline.ErrDropped) {
+			t.Errorf("%s: %v", act, err)
+		}
+	}
+	d.delete(site)
+	d.isGone(site, false, false)
+}
+
+// The words of a step that is done are those of its commit.
+func TestAStepThatIsDoneIsNotRenamed(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	plan, err := d.DeliveryPlan(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Steps[0].Title = "Another"
+	if _, err := d.ChangeDeliveryPlan(site, plan); err == nil || !strings.Contains(err.Error(), "is done and keeps its title and goal") {
+		t.Errorf("%v", err)
+	}
+	plan.Steps[0].Status = pipeline.StepTodo
+	if changes, err := d.ChangeDeliveryPlan(site, plan); err != nil || len(changes) == 0 {
+		t.Errorf("%q, %v", changes, err)
+	}
+}
