@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -47,18 +48,26 @@ func (u uncommented) Open(name string) (fs.File, error) {
 	return &module{bytes.NewReader(content), moduleInfo{info, int64(len(content))}}, nil
 }
 
-// withoutComments leaves out the lines that are nothing but a comment, and indentation,
-// which no text of the page depends on. A test sees to it that comments stand between
-// statements.
+// withoutComments leaves out comments, on lines of their own or behind a statement, and
+// indentation, which no text of the page depends on. A test sees to it that comments stand
+// between statements.
 func withoutComments(script []byte) []byte {
 	kept := make([]byte, 0, len(script))
 	for line := range bytes.Lines(script) {
-		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("// ")) {
-			kept = append(kept, line...)
+		if line = bytes.TrimLeft(line, " "); bytes.HasPrefix(line, []byte("// ")) {
+			continue
 		}
+		if found := behind.FindIndex(line); found != nil {
+			line = append(line[:found[0]+1:found[0]+1], '\n')
+		}
+		kept = append(kept, line...)
 	}
 	return kept
 }
+
+// behind is a comment after a statement, with the last mark of that. What has a quote in it may
+// be the end of a text.
+var behind = regexp.MustCompile("[;,{] // [^\"'`]*$")
 
 // A module is an open file that was made shorter.
 type module struct {

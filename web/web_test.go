@@ -177,6 +177,10 @@ func TestOnlyCommentsAreLeftOut(t *testing.T) {
 				continue
 			}
 			before = line
+			// What is left out behind a statement does not go on with it, nor stand in a text.
+			if code, _, has := strings.Cut(line, " // "); has && !strings.Contains(sent, line) && strings.Count(code, "`")%2 != 0 {
+				t.Errorf("%s:%d: a comment after %q", name, i+1, code)
+			}
 		}
 	}
 	if shorter < 10_000 {

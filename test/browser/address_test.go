@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -29,6 +30,12 @@ func TestAServerOfOnesOwnIsAddedOnThePage(t *testing.T) {
 	b.click(".address-form button", "Save and test")
 	b.sees(".rows", "answers")
 	b.sees(".rows", "office")
+	b.sees("[aria-label='Which model answers'] button", "stub-1")
+	b.do(chromedp.Reload()) // who does not choose at once is asked later
+	b.click("[aria-label='Which model answers'] button", "stub-1")
+	b.toasted("stub-1 answers from now on.")
+	b.sees(".rows .pick", "office/stub-1")
+	b.lacks("[aria-label='Which model answers']", "")
 	b.click(".rows button", "Change address")
 	b.holds("document.querySelector('.address-form input[name=address]').value.endsWith('/v1')")
 	b.picture("address-change")

@@ -275,3 +275,23 @@ func TestARunCountsWhatWasMadeAndAsked(t *testing.T) {
 	b.holds("find('.figures div', 'Tool calls').innerText.replace(/\\s+/g, ' ') === 'Tool calls 2'")
 	b.holds("all('.lane[data-kind=ask]').length === 1 && all('.lane[data-kind=tool]').length === 2")
 }
+
+// A command that an answer offers is chosen by what it does.
+func TestCommandsAreChosenByWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	m.directed(t, script{"Help me", []reply{{text: "That can mean two of my commands. Which one?\n\n1. *help - Show what I can do\n2. *exit - Say goodbye"}}},
+		script{"*exit", []reply{{text: "Goodbye."}}})
+	b.say("Help me")
+	b.sees(".asks .choice", "Say goodbye")
+	b.lacks(".asks", "*exit")
+	talk := value[string](b, "location.hash")
+	b.at("#/")
+	b.sees(".waits button", "Show what I can do")
+	b.lacks(".waits", "*help")
+	b.at(talk)
+	b.click(".asks label", "Say goodbye")
+	b.click(".asks button", "Answer")
+	b.sees(answers, "Goodbye.")
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	library "github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/troupetest"
@@ -34,7 +36,7 @@ func TestAQuestionIsReadWithItsChoicesAndAfterwards(t *testing.T) {
 	b := begin(t, programHouse(t, asking{agent}), "asker")
 	b.say("Where to?")
 	const card, whole = "[aria-label=Question]", "Now that all is there: should orders go to SQLite or PostgreSQL?"
-	b.holds("find(%s + ' .prose')?.innerText.trim() === %s", card, whole)
+	b.holds("find(%s + ' .asked')?.innerText.trim() === %s", card, whole)
 	b.holds("[...document.querySelectorAll(%s + ' .choice label')].map((l) => l.innerText.split('\\n')[0].trim()).join() === 'SQLite,PostgreSQL,No,Something else…'", card)
 	talk := value[string](b, "location.hash")
 
@@ -50,8 +52,12 @@ func TestAQuestionIsReadWithItsChoicesAndAfterwards(t *testing.T) {
 	elsewhere.sees(".answered", "you answered: SQLite")
 	elsewhere.holds("!find('.unsent')")
 	elsewhere.close()
-	b.sees(".unsent", "You had written: “Neither of”")              // though it was answered elsewhere
-	b.holds("document.activeElement.matches('.composer textarea')") // and what is typed on acts on nothing
+	b.sees(".unsent", "It was answered elsewhere. You had written:")
+	b.holds("document.activeElement === find('.unsent input') && document.activeElement.value === 'Neither of'")
+	b.press("!") // what is typed on goes there, and acts on nothing
+	b.holds("find('.unsent input').value === 'Neither of!'")
+	b.do(chromedp.Reload())
+	b.holds("find('.unsent input')?.value === 'Neither of!'")
 	b.click(".unsent button", "Drop it")
 	b.lacks(".unsent", "")
 

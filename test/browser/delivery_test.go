@@ -112,20 +112,29 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.picture("delivery-plan")
 
 	b.click("[aria-label=Plan] button", "Change the plan")
+	b.write(`[aria-label="Title of step 1"]`, "My first file")
 	b.write(`[aria-label="Title of step 2"]`, "Another file")
 	b.do(chromedp.Reload())
 	b.holds(`find('[aria-label="Title of step 2"]')?.value === 'Another file'`)
 	elsewhere := b.beside(value[string](b, "location.href"))
 	elsewhere.click("[aria-label=Plan] button", "Change the plan")
 	elsewhere.write(`[aria-label="Goal of step 1"]`, "Write it well.")
+	elsewhere.write(`[aria-label="Title of step 1"]`, "Their first file")
+	elsewhere.write(`[aria-label="Title of step 2"]`, "Their file")
 	elsewhere.click("[aria-label='Change the plan'] button", "Save the plan")
 	elsewhere.toasted("The plan is saved.")
+	elsewhere.holds("document.activeElement.textContent === 'Change the plan'")
 	elsewhere.close()
+	b.holds(`find('[aria-label="Goal of step 1"]')?.value === 'Write it well.'`) // at once, where nobody writes here
+	b.sees("[aria-label='Change the plan'] .met", "“The second file” became “Their file”.")
+	b.picture("delivery-plan-clash")
+	b.click("[aria-label='Change the plan'] .met .row button", "Take that") // the first of two
+	b.holds(`document.activeElement === find('[aria-label="Title of step 1"]') && document.activeElement.value === 'Their first file'`)
 	b.click("[aria-label=Gate] button", "Carry it out") // which would be the plan before that
 	b.toasted("Your changes of the plan are not saved.")
 	b.holds(`find('[aria-label="Title of step 2"]')?.value === 'Another file'`)
 	b.click("[aria-label='Change the plan'] button", "Save the plan")
-	b.toasted("The plan is saved, with what was changed elsewhere.")
+	b.toasted("The plan is saved, with your words where it was changed elsewhere, too.")
 	b.sees("[aria-label=Plan] .plan", "Another file")
 	b.sees("[aria-label=Gate] .steps-asked", "Write it well.")
 	b.click("[aria-label=Gate] button", "Carry it out")
@@ -138,7 +147,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	if !strings.Contains(second.user, "Another file") {
 		t.Error("the plan that was changed on the page is not what is carried out")
 	}
-	b.sees("[aria-label=Plan] [data-status=done]", "The first file")
+	b.sees("[aria-label=Plan] [data-status=done]", "Their first file")
 	b.sees("[aria-label=Plan] [data-status=done]", "one.ok") // which it has changed
 	second.say(phaseSays("implementation", fields{"summary": "Did it.", "done": true, "files_changed": []string{}, "steps_completed": []string{}, "steps_remaining": []string{}, "notes": []string{}}, fileArtifact("two.ok", "good\n")))
 	second.end()
@@ -163,8 +172,8 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.click("[aria-label='The change'] button", "Show it")
 	b.sees(".change .diff .a", "+good")
 	b.chooses(`[aria-label="Which step"]`, "2")
-	b.lacks(".change .diff .h", "one.ok")
-	b.sees(".change .diff .h", "+++ b/two.ok")
+	b.lacks(".change .diff .f", "one.ok")
+	b.sees(".change .diff .f", "two.ok, new")
 	b.picture("delivery-delivered")
 	b.click("[aria-label=Documents] button", "User stories")
 	b.sees(".panel .prose", "Stories of ours")
@@ -180,11 +189,20 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {
 		t.Errorf("two.ok is %q", got)
 	}
-	b.click("[aria-label=Outcome] button", "Take it back")
-	b.sees("[aria-label=Outcome] .chip", "delivered")
-	b.sees("[aria-label='What happened']", "You took it back")
-	if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
-		t.Errorf("it was not taken back: %s", got)
+	for _, again := range []bool{true, false} {
+		b.click("[aria-label=Outcome] button", "Take it back")
+		b.sees("[aria-label=Outcome] .chip", "delivered")
+		b.sees("[aria-label='What happened']", "You took it back")
+		if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
+			t.Errorf("it was not taken back: %s", got)
+		}
+		if again {
+			b.click("[aria-label=Outcome] button", "Take it")
+			b.sees("[aria-label=Outcome] .chip", "taken")
+			if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {
+				t.Errorf("taken again, two.ok is %q", got)
+			}
+		}
 	}
 
 	b.write(`[aria-label="Guidance for going on"]`, "Speak of a walrus, too")

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +103,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	}
 
 	// A box is ticked where the document is read, and that is a version.
-	b.click(".panel .task input[aria-label='Who empties it?']", "")
+	b.click(".panel .task label", "Who empties it?")
 	b.sees(".panel .pick", "Version 4")
 	b.holds("document.querySelectorAll('.panel .task input:checked').length === 2")
 	if content, err := os.ReadFile(filepath.Join(h.dir, "data", "documents", "planning", "brief.md")); err != nil || !strings.HasSuffix(string(content), "- [x] Is it dry?\n- [x] Who empties it?\n") {
@@ -138,7 +139,7 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.click(".glance .versions button", "First draft")
 	b.sees(".panel .prose", "Many readers")
 	b.click(".panel button", "Bring back")
-	b.sees(".panel .pick", "Version 4")
+	b.sees(".panel .pick", "Version 5")
 	b.sees(".panel .prose", "Many readers")
 
 	// It is found by what is inside, and a restart changes nothing.
@@ -321,4 +322,29 @@ func TestAPictureHasNoEmptyBar(t *testing.T) {
 		return versions.dispatchEvent(new Event("change", { bubbles: true }));
 	})()`)
 	b.sees(".panel .bar-2 button", "Bring back")
+}
+
+// An agent that changes pieces of a file, as models do, leaves versions that can be read and compared.
+func TestVersionsOfAFileThatIsEditedAreKept(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	edits := func(search, replace string) reply {
+		return reply{tool: "edit_file", arguments: map[string]any{"file_path": "{session-folder}/a.md", "edits": []map[string]string{{"search": search, "replace": replace}}}}
+	}
+	m.directed(t, script{"Write and edit", []reply{{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/a.md", "content": "# A\n\nOne.\n"}}, edits("One", "Two"), edits("Two.\n", "Three.\n\nAnd four.\n"), {text: "Edited twice."}}})
+	configured := strings.NewReplacer("URL", m.URL+"/v1", "[write_file, read_file]", "[write_file, edit_file]").Replace(configuration)
+	h := serve(t, project(t, map[string]string{"troupe.yaml": configured, "legal.json": legalSchema}))
+	session := h.asks(t, "clerk", "", "Write and edit")
+	b := open(t, h.link)
+	b.at("#/s/" + session + "?file=a.md")
+	b.holds("((o) => o.length === 3 && o.every((one) => !one.disabled))([...find('.panel select[aria-label=Version]').options])")
+	for number, want := range []string{"# A\n\nOne.\n", "# A\n\nTwo.\n", "# A\n\nThree.\n\nAnd four.\n"} {
+		if got := h.get(t, fmt.Sprintf("/api/sessions/%s/files/a.md?raw&version=%d", session, number+1)); got != want {
+			t.Errorf("version %d is %q, want %q", number+1, got, want)
+		}
+	}
+	b.chooses(".panel select[aria-label=Version]", "2")
+	b.click(".panel .seg button", "Changes")
+	b.sees(".panel ins", "Two")
+	b.sees(".panel del", "One")
 }

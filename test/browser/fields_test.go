@@ -71,7 +71,7 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 	withChoices := 0
 	for _, session := range asked {
 		value[any](b, "void (location.hash = '#/s/' + %s)", session)
-		b.holds("location.hash.includes(%s) && find('.turn .prose') && find('h1') && !find('.bones')", session)
+		b.holds("location.hash.includes(%s) && find('.turn .prose, .asks .asked, .asks .prose') && find('h1') && !find('.bones')", session)
 		withChoices += value[int](b, "all('.asks .choice label').length")
 		b.isInert()
 	}

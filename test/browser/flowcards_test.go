@@ -110,6 +110,21 @@ func TestAnAnswerThatDoesNotArriveIsSaid(t *testing.T) {
 	b.sees(approval+" .not-taken", lost)
 }
 
+// Where what is at work cannot be stopped, that is said, and nothing that nobody typed.
+func TestAStopThatDoesNotArriveIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Say much", []reply{{text: "Once upon a time", held: true}}})
+	k := serveKillable(t, m)
+	b := open(t, k.r.link)
+	b.sees(".agent", "clerk")
+	value[any](b, "void (location.hash = '#/s/' + %s)", k.begins(t, "clerk", "Say much"))
+	b.sees("main", "Once upon a time")
+	k.end(os.Kill)
+	b.click(".composer button", "Stop")
+	b.toasted("Troupe cannot be reached. It was not stopped.")
+}
+
 // An answer that is given while the server cannot be reached is at no time shown as given, in the
 // conversation and on the first screen: its card stays, and says what became of it.
 func TestAnAnswerIsNotShownAsGivenBeforeItIsTaken(t *testing.T) {

@@ -28,6 +28,7 @@ flows:
   polish: {loop: writer, check: judge, max_rounds: 3}
   asked: {agent: finder, experts: [writer, poet]}
   nested: {sequence: [finder, {parallel: [writer, {group_chat: [poet, judge], turns: 2, name: talk}], name: drafts}, {loop: {sequence: [writer, poet], name: pair}, check: judge, max_rounds: 2, name: again}]}
+  branches: {parallel: [{sequence: [finder, writer], name: left}, {sequence: [finder, poet]}]}
   around: {group_chat: [{sequence: [finder, writer], name: first}, poet], turns: 2}
 `
 
@@ -76,6 +77,7 @@ func TestEveryKindOfFlowIsDrawn(t *testing.T) {
 		{"polish", "Polish otters", 2, "2 of 2 done"},
 		{"asked", "Ask about otters", 3, "1 of 3 done"},
 		{"nested", "Nest of otters", 7, "7 of 7 done"},
+		{"branches", "Branches of otters", 4, "4 of 4 done"},
 		{"around", "Around otters", 3, "3 of 3 done"},
 	} {
 		b.looksAt(h.runs(t, one.flow, one.task), "flow")
@@ -88,6 +90,49 @@ func TestEveryKindOfFlowIsDrawn(t *testing.T) {
 		b.holds("all('.flow-nodes .node').length === %v", one.nodes)
 		b.click(".flow-list button", "As a graph")
 	}
+}
+
+// Branches that begin with the same agent have runs of their own, whichever is faster.
+func TestARunIsDrawnInItsOwnBranch(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t)
+	h := kindsHouse(t, m)
+	b := open(t, h.link)
+	b.sees(".agent", "finder")
+	branches := map[string]string{"left": "3", "branches.2": "6"} // and the node of the finder in them
+	for range 3 {
+		session := h.runs(t, "branches", "Branches of otters")
+		b.looksAt(session, "flow")
+		b.sees(".graph .chip", "4 of 4 done")
+		var page struct {
+			Events []struct {
+				Kind, Run, Parent, Agent string
+				Body                     struct{ Node string }
+			}
+		}
+		if err := json.Unmarshal([]byte(h.get(t, "/api/sessions/"+session+"/events?before=&limit=200")), &page); err != nil {
+			t.Fatal(err)
+		}
+		names, placed := map[string]string{}, 0
+		for _, e := range page.Events {
+			if e.Kind != "run_started" {
+				continue
+			}
+			names[e.Run] = e.Agent
+			if e.Agent != "finder" {
+				continue
+			}
+			if placed++; e.Body.Node != branches[names[e.Parent]] {
+				t.Errorf("the finder of %q is at %q", names[e.Parent], e.Body.Node)
+			}
+		}
+		if placed != 2 {
+			t.Errorf("%d finders have begun", placed)
+		}
+	}
+	b.click(".zoom button", "As a list")
+	b.sees(".flow-nodes .nested li", "left: one after the other")
 }
 
 // The view of a flow that is over says what came of it, as lists do, and offers what can be done.

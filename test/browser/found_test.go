@@ -79,7 +79,7 @@ func TestFilesOfOneNameAreToldApart(t *testing.T) {
 	b.holds("all('.library [aria-label=\"Choose b.md\"]').length === 2")
 	value[any](b, "void all('.library [aria-label=\"Choose b.md\"]').forEach((e) => e.click())")
 	b.click(".chosen button", "Compare")
-	b.holds("['b.md from “The first” and b.md from “The second”', 'b.md from “The second” and b.md from “The first”'].includes(find('.compare h3').innerText)")
+	b.holds("['B from “The first” and B from “The second”', 'B from “The second” and B from “The first”'].includes(find('.compare h3').innerText)")
 	b.press("k", kb.ModifierCtrl)
 	b.write(".finder input", "lockers")
 	for title, line := range written {
@@ -139,6 +139,6 @@ func TestAFileThatGoesLeavesTheFocusToTheNext(t *testing.T) {
 	b.lacks(".library tr", "One")
 	b.holds(row, "Three")
 	h.must(t, "DELETE", "/api/sessions/"+sessions["three.md"], nil)
-	b.sees(".library", "No file was saved yet.")
+	b.sees(".library", "No file was saved yet")
 	b.holds("document.activeElement.innerText === 'From conversations'")
 }

@@ -222,6 +222,7 @@ func TestAGateIsAnsweredByKey(t *testing.T) {
 	b.sees(gate, "Architecture is ready.")
 	b.sees("[aria-label='What happened']", "Say it of readers")
 	b.holds("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/answers')).length === 2") // each answer once
+	b.holds("!find('[aria-label=Gate] button', 'Stop here').disabled")
 	value[any](b, "void find('[aria-label=Gate] button', 'Stop here').focus()")
 	b.press(kb.Enter, kb.ModifierCtrl)
 	b.lacks(gate, "")

@@ -65,20 +65,37 @@ func TestAllCanBeDoneWithTheKeyboard(t *testing.T) {
 	b.lacks(".finder", "")
 	value[any](b, "document.activeElement.blur()")
 	b.press("]")
-	b.holds("find('.panel')")
+	b.holds("find('.panel')?.contains(document.activeElement)")
 	b.press(kb.Escape)
 	b.lacks(".panel", "")
+	b.holds("document.activeElement === find('#main h1')") // letters are keys still
+	value[any](b, "void find('[aria-label=\"Copy the answer\"]').focus()")
+	b.press("]")
+	b.holds("find('.panel')?.contains(document.activeElement)")
+	b.press("]")
+	b.lacks(".panel", "")
+	b.holds("document.activeElement === find('[aria-label=\"Copy the answer\"]')")
+	b.press("k", kb.ModifierCtrl)
+	b.holds("document.activeElement === find('.finder input')")
+	b.press(kb.Escape)
+	b.lacks(".finder", "")
 	value[any](b, "document.activeElement.blur()")
 	b.press("?")
+	value[any](b, "find(%s).focus()", composer) // as what was closed before may do, a little later
 	b.sees("dialog", "Keyboard")
+	b.holds("document.activeElement === find('dialog button', 'Close')") // Enter leads nowhere else
 	b.press(kb.Escape)
 	b.lacks("dialog", "Keyboard")
 	b.holds("document.activeElement === find('#main h1')") // and not the box: letters are keys still
 	b.press("g")
 	b.press("f")
 	b.sees("h1", "Files")
+	b.press("k", kb.ModifierCtrl)
+	b.holds("document.activeElement === find('.finder input')")
 	b.press("j", kb.ModifierCtrl)
 	b.sees("h1", "Who would you like to work with?")
+	b.lacks(".finder", "")
+	b.holds("document.activeElement === find('.ask textarea')")
 }
 
 // w goes from card to card of a conversation, where that is seen, and then to the next one.

@@ -65,6 +65,7 @@ func TestWhatIsBesideEachOtherIsInLine(t *testing.T) {
 	b := open(t, h.link)
 	b.holds("all('.waits .card:not(.whole)').length === 2 && all('.waits .card:not(.whole)')[0].offsetTop === all('.waits .card:not(.whole)')[1].offsetTop")
 	b.holds("new Set(all('.waits .card:not(.whole) b').map((e) => e.getBoundingClientRect().top)).size === 1")
+	b.holds("all('.waits .card').map((e) => e.getBoundingClientRect()).every((r, i, all) => !i || r.top > all[i - 1].top || (r.top === all[i - 1].top && r.left > all[i - 1].left))") // read in the order in which keys go through them
 	b.click(".waits a.chip", "Look and decide")
 	b.holds("find('[aria-label=Gate]') && find('.delivery aside section')")
 	b.holds("Math.abs(find('[aria-label=Gate]').getBoundingClientRect().top - find('.delivery aside section').getBoundingClientRect().top) < 1")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Somebody who has run troupe init, and nothing else, sets a key and a model on the page.
-// From then on the page says that this is the model which answers; the agents are grouped
+// Somebody who has run troupe init, and nothing else, sets a key on the page, and its
+// model is chosen. From then on the page says that this is the model which answers; the agents are grouped
 // by a name, what they call by a trigger has words, and what was answered waits no more.
 func TestWhoeverBeginsSetsAKeyAndIsAnswered(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestWhoeverBeginsSetsAKeyAndIsAnswered(t *testing.T) {
 	b.write(".key-form input", "sk-office")
 	b.click(".key-form button", "Save and test")
 	b.sees(".rows .chip", "answers")
-	b.chooses(`[aria-label="Usual model"]`, "office/stub-1")
+	b.toasted("stub-1 answers from now on.") // which is its only one
 	b.toasted("Saved in troupe.yaml")
 	b.sees(".list", "$8")
 	for line := range strings.Lines(written) {

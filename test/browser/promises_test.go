@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -87,21 +88,31 @@ func TestLettersLeadOn(t *testing.T) {
 	b.lacks("dialog", "")
 	b.holds("document.activeElement !== document.body") // what is given the focus has it
 	b.leavesFields()
+	// A letter that is pressed at once is not written into a box that has the focus for a moment.
+	value[any](b, "void addEventListener('focusin', ({ target }) => target.matches('textarea') && (window.strayed = true))")
 	seen := map[string]bool{}
 	for range 2 {
 		b.press("w")
 		b.holds("location.hash.startsWith('#/s/') && location.hash !== window.before")
 		seen[value[string](b, "(window.before = location.hash)")] = true
-		b.holds("document.activeElement.matches('#main .needs, .composer textarea')")
+		b.holds("document.activeElement.matches('#main .needs')")
 		b.leavesFields()
 	}
 	if !seen["#/s/"+way] || !seen["#/s/"+made.Session+"/delivery"] {
 		t.Errorf("w leads to %v", seen)
 	}
+	if value[bool](b, "!!window.strayed") {
+		t.Error("w leads through the box")
+	}
 
 	b.at("#/s/" + way)
 	b.holds("find('.asks .choice input')")
 	value[any](b, "void find('.asks .choice input').focus()")
+	b.press("?") // nobody writes into a choice
+	b.sees("dialog", "Keyboard")
+	b.press(kb.Escape)
+	b.lacks("dialog", "Keyboard")
+	b.holds("document.activeElement === find('.asks .choice input')")
 	b.press(" ")
 	b.press(kb.Enter, kb.ModifierCtrl)
 	b.sees(answers, "Left it is.")
@@ -164,6 +175,16 @@ func TestSilenceIsSaid(t *testing.T) {
 	b.sees(".working", "The model has been thinking for 1 min")
 	later(200)
 	b.sees(".working", "Nothing for 3 min")
+	later(0)
+	a.say("Half of it")
+	b.sees(".turn .prose", "Half of it")
+	b.lacks(".working", "")
+	later(20)
+	b.sees(".working", "Waiting for the model, ") // also in the middle of an answer
+	b.do(chromedp.Reload())
+	b.sees(".turn .prose", "Half of it")
+	later(200)
+	b.sees(".working", "Nothing for 3 min")
 	b.click(".working button", "stop")
 	a.isLeft()
 	b.sees(".trouble", "Stopped")
@@ -204,8 +225,15 @@ func TestFilesDoWhatTheyPromise(t *testing.T) {
 	b.at("#/s/" + h.asks(t, "clerk", "", "A long one") + "?file=long.md")
 	b.sees(".panel .outline, .panel .outline-small", "Outline")
 	b.click(".outline-small summary", "Outline")
+	current := "all('.outline-small a[aria-current]').map((e) => e.innerText).join()"
+	b.holds(current + " === find('.outline-small a').innerText") // at its title one is at its first part
 	b.click(".outline-small a", "Part 5")
+	b.holds(current + " === 'Part 5'")
 	b.holds("(() => { const part = all('.sheet .prose h2, .sheet .prose .as2').find((e) => e.innerText === 'Part 5')?.getBoundingClientRect(), sheet = find('.sheet').getBoundingClientRect(); return part && part.top >= sheet.top - 2 && part.top < sheet.bottom; })()")
+	value[any](b, "void (find('.sheet').scrollTop = 0)")
+	b.holds(current + " === find('.outline-small a').innerText")
+	value[any](b, "void (find('.sheet').scrollTop = 1e6)")
+	b.holds(current + " === all('.outline-small a').at(-1).innerText")
 
 	b.at("#/s/" + six)
 	b.sees(answers, "Six are saved.")

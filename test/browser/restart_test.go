@@ -66,8 +66,7 @@ func TestAnOpenConversationNoticesThatItsServerWasKilled(t *testing.T) {
 
 	k.isKilled(t, b)
 	b.sees(".trouble", restarted)
-	b.sees(".trouble", "what was being written then is not")
-	b.sees(".trouble", "has that written again from its beginning")
+	b.sees(".trouble", "What was being written then begins again if it goes on; no tool is used twice.")
 	b.lacks(".trouble button", "where it stopped")
 	b.holds("!find('button[aria-label=Stop]') && !find('.working') && find('.flow').ariaBusy === 'false'")
 	b.click(".trouble button", "Go on")

@@ -177,6 +177,10 @@ func TestAnOperatorLetsSomebodyIn(t *testing.T) {
 	b.sees("form.add [role=alert]", "may come in already")
 	b.write("#person-name", "Bob") // what is wrong with another name is said of that alone
 	b.lacks("form.add", "may come in already")
+	b.sees("form.add", "Small letters, digits, - and _")
+	b.write("#person-name", "Carol Öz")
+	b.click("form.add button", "Add")
+	b.sees("form.add [role=alert]", "A person is called by small letters, digits, dashes and underscores")
 	b.write("#person-name", "bob")
 	b.click("form.add button", "Add")
 	link := until[string](b, "find('[aria-label=\"Sign-in link for bob\"]').value")

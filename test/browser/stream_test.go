@@ -29,6 +29,34 @@ func TestAReloadInTheMiddleOfAnAnswerShowsTheWholeOnce(t *testing.T) {
 	b.reads(said, "Count to three")
 }
 
+// What is typed behind a message that waits for the server stays, once that has the message.
+func TestWhatIsTypedBehindAMessageThatIsOnItsWayStays(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	r := newRelay(t, play(t, m).link)
+	b := begin(t, r.link, "clerk")
+	b.say("Hello")
+	m.answers(t, "Hello.")
+	b.reads(answers, "Hello.")
+	value[any](b, `void ((ask) => { globalThis.fetch = async (path, options) => { if (String(path).endsWith("/messages")) await new Promise((go) => { globalThis.letGo = go; }); return ask(path, options); }; })(globalThis.fetch)`)
+	r.cut()
+	b.sees(".strip", "Troupe cannot be reached")
+	b.write(composer, "Sent while off")
+	b.press(kb.Enter)
+	b.holds("globalThis.letGo && find(%s).value === 'Sent while off'", composer) // nobody has it yet
+	b.write(composer, "Sent while off, and what comes next")
+	r.mend()
+	b.hurries()
+	b.lacks(".strip", "")
+	value[any](b, "void globalThis.letGo()")
+	m.answers(t, "Heard.")
+	b.reads(said, "Hello", "Sent while off")
+	b.holds("find(%s).value === ', and what comes next'", composer)
+	b.do(chromedp.Reload())
+	b.reads(said, "Hello", "Sent while off")
+	b.holds("find(%s).value === ', and what comes next'", composer)
+}
+
 func TestWhatIsSaidWhileTheConnectionIsLostIsMissedByNobody(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)

@@ -258,7 +258,11 @@ func until[T any](b *tab, expression string, args ...any) T {
 		look();
 	})`, lookup, condition), chromedp.EvalAwaitPromise)
 	if err != nil {
-		b.t.Fatalf("this does not come to hold: %s: %v\nThe page says:\n%s", condition, err, value[string](b, "document.body.innerText"))
+		b.t.Fatalf("this does not come to hold: %s: %v\nThe focus has:\n%s\nFields have:\n%s\nToasts said:\n%s\nThe page says:\n%s", condition, err,
+			value[string](b, "document.activeElement.cloneNode().outerHTML"),
+			value[string](b, "[...document.querySelectorAll('input, textarea, select')].map((f) => f.cloneNode().outerHTML + ' ' + JSON.stringify(f.value)).join('\\n')"),
+			value[string](b, "globalThis.toastsSeen?.join('\\n') ?? ''"),
+			value[string](b, "document.body.innerText"))
 	}
 	return v
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const twoWaitConfiguration = `model: stub/stub-1
@@ -284,12 +285,43 @@ func TestAReasonIsKeptWhenItsCardIsAnsweredElsewhere(t *testing.T) {
 	elsewhere.lacks(".unsent", "")
 	elsewhere.close()
 	b.holds("all('.needs').length === 1")
-	b.sees(".unsent", "It was answered elsewhere. You had written: “Call it otters”")
+	b.sees(".unsent", "It was answered elsewhere. You had written:")
+	b.holds("document.activeElement === find('.unsent input')")
+	b.picture("answered-elsewhere")
+	b.press("!")
+	b.press(kb.Enter) // which is no answer to the other card
+	b.do(chromedp.Reload())
+	b.holds("find('.unsent input')?.value === 'Call it otters!' && all('.needs').length === 1")
 
+	// On the first screen, too.
+	b.at("#/")
+	b.write(reason, "Call it seals")
+	elsewhere = b.beside(value[string](b, "location.href"))
+	elsewhere.presses("[aria-label='Waiting for you'] button", "Do not allow")
+	elsewhere.lacks("[aria-label='Waiting for you']", "")
+	elsewhere.close()
+	b.holds("document.activeElement === find('.waits .unsent input') && document.activeElement.value === 'Call it seals'")
+	b.picture("answered-elsewhere-home")
+	b.click(".unsent button", "Drop it")
+	b.lacks("[aria-label='Waiting for you']", "")
+}
+
+// What was sent is no longer among what was written and not sent.
+func TestAReasonThatWasSentIsNotKept(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, savesMuch("writer"), savesMuch("poet"))
+	h, b := m.servesTwo(t)
+	b.looksAt(h.runs(t, "both", "Both of you"), "")
+	b.holds("all('.needs').length === 2")
+	const reason = "[aria-label='Why not, or what instead']"
 	b.write(reason, "Nor this")
 	b.presses(".needs button", "Do not allow")
 	b.sees(".answered", "“Nor this”")
-	b.holds("all('.unsent').length === 1") // what was sent is none of it
+	b.lacks(".unsent", "")
+	b.do(chromedp.Reload())
+	b.sees(".answered", "“Nor this”")
+	b.lacks(".unsent", "")
 }
 
 // What one agent asks while another is at work waits for an answer on the first screen, too.

@@ -63,7 +63,12 @@ func countingHouse(t *testing.T, says *troupetest.Cast) (link string) {
 // programHouse serves the agents of a program, with the page.
 func programHouse(t *testing.T, cast server.Cast) (link string) {
 	t.Helper()
-	store := library.NewMemoryStore()
+	return programHouseWith(t, cast, library.NewMemoryStore())
+}
+
+// programHouseWith serves the agents of a program that has had conversations before.
+func programHouseWith(t *testing.T, cast server.Cast, store library.Store) (link string) {
+	t.Helper()
 	engine, err := library.New(library.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestNothingIsLostWhoeverIsKilledWhenever(t *testing.T) {
 	if testing.Short() {
 		t.Skip("to kill takes its time")
 	}
-	o := options{Kills: 200, Seed: 1, Out: t.Output()}
+	o := options{Kills: 120, Seed: 1, Out: t.Output()}
 	if n, err := strconv.Atoi(os.Getenv("TROUPE_KILLS")); err == nil {
 		o.Kills = n
 	}

@@ -24,3 +24,9 @@ export function amount(text) {
   if (!/^[1-9]\d{0,2}[.,]\d{3}$/.test(typed)) return wholeNumber(text);
   return { wrong: `“${typed}” can be read as ${digits} and as ${digits / 1000}: write ${digits}, or ${(Math.round(digits / 10) / 100).toFixed(2)}.` };
 }
+
+// spell is how troupe.yaml has a time that people write in their way: "1 h 30 min" is 1h30m.
+export function spell(text) {
+  const words = text.trim().toLowerCase(), part = /(\d+)\s*(h|m|s)(?:rs?|ours?|ins?|inutes?|ecs?|econds?)?\b[\s,]*(?:and\s+)?/g;
+  return { value: words.replace(part, "") ? text.trim() : words.replace(part, "$1$2") };
+}

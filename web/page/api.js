@@ -82,13 +82,11 @@ async function once(path, body) {
 
 export { at, once, query };
 export const api = {
-  login: (token) => request("POST", "api/login", { token }),
-  signOut: (where) => request("POST", where),
   me: () => get("api/me"),
   agents: () => get("api/agents"),
   flows: () => get("api/flows"),
   models: () => get("api/models"),
-  sessions: (filter = {}) => get(query("api/sessions", { limit: 200, ...filter })),
+  sessions: () => get("api/sessions?limit=200&open=1"),
   session: (id) => get(at(id)),
   create: (agent, more = {}) => post("api/sessions", { agent, ...more }),
   change: async (id, values) => (await request("PATCH", at(id), values)).json(),

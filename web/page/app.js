@@ -47,7 +47,7 @@ function App() {
   return html`<div class=${"app" + (mini ? " mini" : "")}>
     <a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main").focus())}>To the content</a>
     <${Side} route=${route} find=${() => setOpen("find")} />
-    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && html`<${Strip} />`}${app.me.mistake && html`<${Mistake} />`}
+    <main id="main" tabindex="-1">${app.connection === "lost" && app.known && !app.signedOut && html`<${Strip} />`}${app.me.mistake && html`<${Mistake} />`}
       <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//>
       <${Toasts} /></main>
     ${!talks && html`<${Tabs} route=${route} />`}

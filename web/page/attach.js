@@ -1,6 +1,7 @@
 // Files that go with a message, read and ready to be sent.
 
 import { size } from "./format.js";
+import { toast } from "./state.js";
 import { html, icon } from "./view.js";
 
 const mostFiles = 10;
@@ -29,6 +30,12 @@ export async function addFiles(files, list, tell) {
     added.push({ name: file.name, mime: typeOf(file), data: await encoded(file), size: file.size, key: `${Date.now()} ${Math.random()}` });
   }
   return added;
+}
+
+// put adds files to what is being written.
+export async function put(list, draft, setDraft) {
+  const added = await addFiles(draft.files, list, toast);
+  setDraft((now) => ({ ...now, files: [...now.files, ...added.slice(draft.files.length)] }));
 }
 
 // isNoText says that a file holds what no text does.

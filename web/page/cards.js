@@ -4,11 +4,14 @@
 import { askerIn } from "./steps.js";
 import { api } from "./shelf.js";
 import { useKept } from "./fields.js";
+import { keep } from "./kept.js";
+import { keyOf, ownKey, sentHere, unsentOf } from "./typed.js";
 import { take } from "./focus.js";
 import { json } from "./forms.js";
 import { talkAddress } from "./route.js";
 import { app, toast, update, useApp } from "./state.js";
-import { asOrder, kindOf, lower, withoutChoices } from "./words.js";
+import { withoutChoices } from "./turns.js";
+import { asOrder, kindOf, lower } from "./words.js";
 import { placeOf } from "./fold.js";
 import { Bones, html, icon, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { Prose } from "./prose.js";
@@ -27,7 +30,7 @@ export function Question({ item, agent: speaker, acts, id, openFile }) {
   const kind = item.ask.kind, agent = item.run && acts.session ? askerIn(acts.agent, acts.session(), item) : speaker;
   if (!item.open) {
     const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
-    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind !== "gate" && html`<${Unsent} id=${keyOf(id, item)} copy=${acts.copy} left=${item.left} />`}`;
+    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind !== "gate" && html`<${Unsent} id=${id} item=${item} copy=${acts.copy} left=${item.left} />`}`;
   }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
@@ -42,31 +45,48 @@ function Settled({ state, question = "", children }) {
   return html`<details class="did"><summary class="acts answered" data-state=${state}>${line}${icon("chevron-down", "chev")}</summary><div class="steps"><${Prose} text=${question} /></div></details>`;
 }
 
-// keyOf is where an answer, or the reason for one, is kept while it is being written.
-const keyOf = (id, item) => `answer.${id}.${(item.ask ?? item).id}`;
-
-// Of answers by their keys: which this window has sent, and what was typed in it, which another may
-// have cleared with an answer of its own.
-const sentHere = new Set(), typedHere = new Map();
-
 // useTyped is what is being written as an answer, and what has it given by giving some values: in
-// this window, where it is not taken back by what another one sends.
-function useTyped(key, give) {
+// this window, where it is not taken back by what another one sends. Whoever types into a card that
+// somebody else answers goes on where the words are then: letters are keys elsewhere, and a message
+// answers what else is asked. talk is the conversation whose last answer asks: words that are not sent
+// as what that was asked become a message, see before.js.
+function useTyped(key, give, talk = "") {
   const [text, keepText] = useKept(key);
-  const set = (now) => (typedHere.set(key, now), keepText(now));
+  const mark = (now) => talk && keep("own.asked." + talk, now && { key, text: now });
+  const set = (now) => (keep(ownKey(key), now), mark(now), keepText(now));
+  useEffect(() => () => {
+    const field = document.activeElement;
+    if (field?.dataset.of !== key) return;
+    typing = key;
+    setTimeout(() => field.isConnected || (unsentOf(key) && !talk) || take(document.querySelector(".composer textarea")));
+  }, [key]);
   const send = (values) => {
     sentHere.add(key);
-    return give(values, () => set("")).then((is) => (is || sentHere.delete(key), is));
+    mark("");
+    return give(values, () => set("")).then((is) => (is || (sentHere.delete(key), mark(text)), is));
   };
   return [text, set, send];
 }
 
-// Unsent is what somebody was about to answer when that was answered elsewhere, or stopped.
-function Unsent({ id, copy, left }) {
-  const [kept, keep] = useKept(id);
-  const text = sentHere.has(id) ? "" : typedHere.get(id) || kept;
-  const drop = () => (typedHere.delete(id), keep(""));
-  return text && html`<div class="row wrap small unsent"><span class="grow dim">It was ${left ? "stopped" : "answered elsewhere"}. You had written: “<span dir="auto">${text}</span>”</span><button type="button" class="ghost sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button><button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div>`;
+// typing is the key of the answer that somebody was typing when its card went.
+let typing = "";
+
+// Unsent is what somebody was about to answer when that was answered elsewhere, or stopped. They may
+// be about to finish the sentence.
+export function Unsent({ id, item, copy, left, changed = () => {} }) {
+  const key = keyOf(id, item);
+  const [text, setText] = useState(unsentOf(key));
+  const set = (now) => (keep(ownKey(key), now), keep(key, now), setText(now));
+  const [isShown, setShown] = useState(!!text), field = useRef(null); // also while all of it is being replaced
+  useEffect(() => {
+    if (typing !== key || !field.current) return;
+    typing = "";
+    field.current.focus();
+    field.current.setSelectionRange(text.length, text.length);
+  }, []);
+  const drop = () => (set(""), setShown(false), changed());
+  if (!isShown) return null;
+  return html`<div class="row wrap small unsent"><label class="row wrap grow"><span class="dim">It was ${left ? "stopped" : "answered elsewhere"}. You had written:</span><span class="field edge grow"><input ref=${field} dir="auto" value=${text} data-of=${key} onInput=${(e) => set(e.target.value)} /></span></label><button type="button" class="ghost sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button><button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div>`;
 }
 
 // isAllowed says that a call was allowed: by a decision, or by a plain yes. All else that
@@ -95,7 +115,7 @@ function readFrom(card) {
     for (const one of card.querySelectorAll(part)) observer.observe(one);
     return observer;
   };
-  const both = [watch(":scope > header, :scope > div > h3", "0px 0px -50%"), watch(".row.end", "0px")];
+  const both = [watch(":scope > header, :scope > div > h3", "1e6px 0px -50%"), watch(".row.end", "0px")];
   return () => both.forEach((observer) => observer.disconnect());
 }
 
@@ -106,16 +126,12 @@ function useFocus() {
   useEffect(() => card.current && readFrom(card.current), []);
   useEffect(() => {
     const box = document.activeElement;
-    const { bottom } = card.current?.closest(".flow")?.getBoundingClientRect() ?? {};
+    if (!card.current) return; // it was answered elsewhere in the same moment
+    const { bottom } = card.current.closest(".flow")?.getBoundingClientRect() ?? {};
     if (!box?.matches(".composer textarea") || box.value || card.current.getBoundingClientRect().top > bottom) return; // nor of whoever reads what was said before
-    const choice = card.current?.querySelector("input[type=radio]");
+    const choice = card.current.querySelector("input[type=radio]");
     if (choice) choice.focus();
     else take(card.current);
-  }, []);
-  // Whoever types into a card that somebody else answers goes on in the box: letters are keys elsewhere.
-  useEffect(() => () => {
-    const field = document.activeElement;
-    if (field?.matches("textarea, input:not([type=radio])") && card.current?.contains(field)) setTimeout(() => field.isConnected || document.querySelector(".composer textarea")?.focus());
   }, []);
   return card;
 }
@@ -149,11 +165,19 @@ function useAnswer(acts, item) {
   return [answer, sent === "slowly" ? html`<p class="small dim" role="status">Sending…</p>` : why && html`<p class="small bad not-taken">${why.code === "offline" && app.connection === "live" ? "Your answer was not taken: Troupe could not be reached. It can be now." : notTaken(why)}</p>`, !!sent];
 }
 
+// A command is chosen by what it does: how an agent calls it is nobody's business.
+const isTrigger = ({ label, description }) => label.startsWith("*") && !!description;
+const nameOfChoice = (choice) => (isTrigger(choice) ? choice.description : choice.label);
+
+// isTitle says that a question is one plain line, which can stand as the card's title.
+const isTitle = (question) => question.length <= 120 && !/[\n*_`[\]<>$\\]|^[#-]/.test(question);
+
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts, id }) {
   const choices = item.ask.choices ?? [];
   const [give, note, isSent] = useAnswer(acts, item);
-  const [text, setText, send] = useTyped(keyOf(id, item), give);
+  const key = keyOf(id, item);
+  const [text, setText, send] = useTyped(key, give, item.key === "asks" ? id : "");
   const [chosen, setChosen] = useState(text ? choices.length : -1);
   const card = useFocus();
   const own = chosen === choices.length || choices.length === 0;
@@ -165,11 +189,11 @@ function Choices({ item, agent, acts, id }) {
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = withoutChoices(item.question, choices);
   return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
-    ${question && html`<${Prose} text=${question} />`}
+    ${question && (isTitle(question) ? html`<p class="asked" dir="auto">${question}</p>` : html`<${Prose} text=${question} />`)}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
-      ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${choice.label}${choice.description && html`<small>${choice.description}</small>`}</span></label>`)}
+      ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
       <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
-    ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
+    ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} data-of=${key} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || (own ? !text.trim() : chosen < 0)}>Answer</button>
       <button type="button" class="ghost" disabled=${isSent} onClick=${() => send({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
@@ -275,7 +299,7 @@ function Decision({ id, tool, answer, note, isSent }) {
     event.stopPropagation(); // the card would allow it
     if (why.trim()) no.current.click(); // as a click, after which the focus is moved on
   };
-  return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" onInput=${(e) => setWhy(e.target.value)} /></label>
+  return html`<label class="field" onKeyDown=${keys}><span class="hidden">Why not, or what instead</span><input dir="auto" value=${why} placeholder="If not: why, or what instead" aria-label="Why not, or what instead" data-of=${id} onInput=${(e) => setWhy(e.target.value)} /></label>
     <p class="tiny dim" id=${"covers" + id}>“Allow in this conversation” lets everybody here <b>${kindOf(tool)}</b>, whatever is sent, without asking you again.</p>
     ${note}<div class="row wrap end"><button type="button" class="primary" disabled=${isSent} onClick=${() => give({ allow: "once" })}>Allow once</button>
       <button type="button" disabled=${isSent} aria-describedby=${"covers" + id} onClick=${() => give({ allow: "session" })}>Allow in this conversation</button>
@@ -319,7 +343,7 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
 // ChoicesAtHome are the first choices of a question outside of its conversation, and the way there.
 export function ChoicesAtHome({ id, q, answer }) {
   const [give, note, isSent] = useAnswer({ answer }, q);
-  return html`${note}<div class="row wrap end">${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${choice.label}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
+  return html`${note}<div class="row wrap end">${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

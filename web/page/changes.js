@@ -38,7 +38,7 @@ export const boxWords = (n) => (n > 0 ? `${n} ${n === 1 ? "box" : "boxes"}` : ""
 export const wordsIn = (text) => unitsOf(text).reduce((sum, token) => sum + countWords(textOf(token)), 0);
 
 const unitsOf = (text) => lex(text).flatMap(split).filter((token) => token.type !== "space" && token.type !== "def");
-const textOf = (token) => (token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
+const textOf = (token) => (token.type === "details" ? token.raw.replace(/<\/?(details|summary)[^>]*>/g, " ") : token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
 const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
 
 // compared sets two documents side by side, block by block: { kind, token, words }.
@@ -145,7 +145,7 @@ const said = (word) => html`<span class="hidden">${word}: </span>`;
 function drawn(unit, key) {
   const { kind, token } = unit;
   if (kind === "same") return h("div", { key, class: "unit" }, whole(token));
-  if (["table", "code"].includes(token.type) && kind !== "same") return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
+  if (["table", "code", "details"].includes(token.type)) return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
   if (kind === "added") return html`<ins class="unit" key=${key} tabindex="-1">${said("added")}${whole(token)}</ins>`;
   if (kind === "removed") return html`<del class="unit" key=${key} tabindex="-1">${said("removed")}${whole(token)}</del>`;
   if (!unit.words) {
@@ -164,7 +164,7 @@ function asItem(unit, words) {
   return html`<li class="task">${turned(unit) ? html`<ins tabindex="-1">${said(checked ? "ticked" : "not ticked any more")}${box}</ins>` : box}<span>${words}</span></li>`;
 }
 
-// asWhole marks a table or code as a whole, in a word: struck out it could not be read.
+// asWhole marks a table, code or what is folded as a whole, in a word: struck out it could not be read.
 const asWhole = (tag, word, token) => html`<${tag} class="unit whole" tabindex="-1"><b class="tiny">${word}</b><span class="hidden">: </span>${whole(token)}<//>`;
 
 const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : block(token));

@@ -1,6 +1,6 @@
 // Where messages are written. What is typed survives whatever becomes of the page.
 
-import { tasksOf, toast } from "./state.js";
+import { tasksOf } from "./state.js";
 import { bring, html, icon, lazy, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 import { empty, longPaste } from "./draft.js";
 import { kept } from "./kept.js";
@@ -24,7 +24,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
   const coarse = matchMedia("(pointer: coarse)").matches;
   const name = agent.name || agent.id;
   useEffect(() => {
-    if (draft.instead || (focus && !coarse)) field.current?.focus();
+    if (draft.instead || (focus && !coarse && !document.querySelector("[data-awaits]"))) field.current?.focus();
   }, [draft.instead]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
@@ -36,11 +36,9 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
     setDraft((d) => ({ ...d, text: d.text.replace(/[@#]\S*$/, offer.insert + " ") }));
     field.current.focus();
   };
-  const attach = async (list) => {
+  const attach = (list) => {
     const chosen = [...list]; // a copy: the field that they came from is emptied
-    const { addFiles } = await import("./attach.js");
-    const added = await addFiles(draft.files, chosen, toast);
-    setDraft((d) => ({ ...d, files: [...d.files, ...added.slice(draft.files.length)] }));
+    return import("./attach.js").then(({ put }) => put(chosen, draft, setDraft));
   };
   const submit = (event) => {
     event?.preventDefault();

@@ -15,7 +15,8 @@ import { Pages } from "./cards.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
-import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, isUnsaved, SitePlan, useSite } from "./site.js";
+import { isAsShown, isUnsaved, SitePlan } from "./plan.js";
+import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, useSite } from "./site.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 // marks are how the stepper draws the states of a phase.
@@ -24,7 +25,7 @@ const marks = { __proto__: null, done: ["done", "check"], running: ["now", "load
 export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
   const gate = session.questions.find((q) => q.ask.kind === "gate");
-  const [site, again] = useSite(here.id, [status, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
+  const [site, again] = useSite(here.id, [status, info?.written, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
   const list = phasesOf(session, status);
   const asking = gate?.arguments?.phase; // a phase, or a step of one
   const at = list.some((p) => p.name === asking) ? asking : gate && list.find((p) => p.state === "waiting")?.name;
@@ -32,11 +33,25 @@ export function Delivery({ here, info, status, acts, show }) {
   const [, draw] = useState(0);
   const early = !!gate && status === "running"; // what runs beside it has not come to its end, and no answer is taken before
   const busy = early || (!!gate && sent.current === gate.key);
-  const decide = async (values, done) => {
+  const decide = async (values, done, kept = "") => {
     if (sent.current === gate.key) return;
     const given = (key) => ((sent.current = key), draw((n) => n + 1));
     given(gate.key);
-    if (!(await acts.answer(gate, values, done))) given(null);
+    if (!(await acts.answer(gate, values, done, ({ code, message }) => toast(`Your decision was not taken. ${message}${code === "offline" ? kept : ""}`)))) given(null);
+  };
+  // holdsBack says that a decision would pass over changes of the plan that are not saved.
+  const holdsBack = () => {
+    if (!site?.acts.includes("plan") || !isUnsaved(site)) return false;
+    toast("Your changes of the plan are not saved. Save them first, or cancel them.");
+    document.querySelector("[aria-label='Change the plan'] input:enabled")?.focus();
+    return true;
+  };
+  const wish = (text, done) => holdsBack() || decide({ text }, done, " What you typed is kept.");
+  // Whoever goes on has the plan carried out that they see.
+  const onward = async () => {
+    if (holdsBack()) return;
+    if (site?.acts.includes("plan") && !(await isAsShown(site))) return toast("The plan was changed elsewhere meanwhile. Look at it once more."), again();
+    return decide({ text: "go on" });
   };
   const next = gate?.arguments?.next;
   if (next && !list.some((p) => p.name === next)) list.push(coming(next));
@@ -52,7 +67,7 @@ export function Delivery({ here, info, status, acts, show }) {
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at)}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class=${"serif" + (current.name === at ? " wait" : "")}>${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${standingOf(current, current.name === at)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
-      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} show=${show} wished=${wishedFor(session, gate)} />`}
+      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} wish=${wish} onward=${onward} show=${show} wished=${wishedFor(session, gate)} />`}
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
@@ -61,8 +76,8 @@ export function Delivery({ here, info, status, acts, show }) {
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
-        ${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} /></aside></div>
-    ${gate && html`<${Pinned} item=${gate} busy=${busy} decide=${decide} />`}</div></div>`;
+        ${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} dropped=${site?.dropped} /></aside></div>
+    ${gate && html`<${Pinned} item=${gate} busy=${busy} wish=${wish} onward=${onward} />`}</div></div>`;
 }
 
 // Taken is what the delivery has cost and taken so far; what it waits for now grows.
@@ -130,17 +145,12 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
-function Gate({ item, about, site, early, busy, decide, show, wished }) {
+function Gate({ item, about, site, early, busy, decide, wish, onward, show, wished }) {
   const { phase = "", next = "", blockers, errors, requirements, artifacts = [], warnings, kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const known = gates[kind];
   const [guidance, setGuidance] = useKept("answer." + item.ask.id);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
-  const onward = () => {
-    if (!site?.acts?.includes("plan") || !isUnsaved(site)) return decide({ text: "go on" });
-    toast("Your changes of the plan are not saved. Save them first, or cancel them.");
-    document.querySelector("[aria-label='Change the plan'] input:enabled")?.focus();
-  };
-  const ask = () => guidance.trim() && decide({ text: guidance.trim() }, () => setGuidance(""));
+  const ask = () => guidance.trim() && wish(guidance.trim(), () => setGuidance(""));
   const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
   const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
@@ -175,12 +185,12 @@ const keeps = "Carry out the plan that is there";
 const asksForChanges = ({ arguments: { ready = true, blockers, errors, lacking = "" } = {} }) => !!lacking || !ready || lines(blockers).length + lines(errors).length > 0;
 
 // Pinned are the actions of a gate on a phone.
-function Pinned({ item, busy, decide }) {
+function Pinned({ item, busy, wish, onward }) {
   const { kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const better = asksForChanges(item);
   const field = () => document.querySelector(".needs textarea");
-  const ask = () => (field()?.value.trim() ? decide({ text: field().value.trim() }) : field()?.focus());
-  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${(!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${() => decide({ text: "go on" })}>${kept > 0 ? keeps : gates[kind]?.go ?? "Go on"}</button>`}</div>`;
+  const ask = () => (field()?.value.trim() ? wish(field().value.trim()) : field()?.focus());
+  return html`<div class="act">${kind !== "environment" && html`<button type="button" class=${better ? "primary" : ""} disabled=${busy} onClick=${ask}>${gates[kind]?.change ?? "Ask for changes"}</button>`}${(!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${kept > 0 ? keeps : gates[kind]?.go ?? "Go on"}</button>`}</div>`;
 }
 
 function Diff({ artifact, show }) {
@@ -230,9 +240,9 @@ function Plan({ list }) {
 const mostShown = 20;
 
 // History is what happened, the latest first.
-function History({ session, gate, takes }) {
+function History({ session, gate, takes, dropped }) {
   const [whole, setWhole] = useState(false);
-  const events = historyOf(session, gate, takes);
+  const events = historyOf(session, gate, takes, dropped);
   if (!events.length) return null;
   const shown = whole ? events : events.slice(0, mostShown);
   return html`<section class="card pad" aria-label="What happened"><h2 class="h-17">What happened</h2><ul class="stack small">${shown.map((e, i) => html`<li class="row top" key=${i}>${icon(e.icon, e.tint ?? "")}<span class="grow">${e.text}</span><time class="faint num">${hour(e.time)}</time></li>`)}</ul>

@@ -4,10 +4,12 @@
 import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
 import { capital, cost, hour, short, size } from "./format.js";
 import { duration, fileIcon, pathWords, titleOfFile } from "./forms.js";
-import { agentOf, nameAt } from "./state.js";
+import { agentOf, inPerson, nameAt, pipeline } from "./state.js";
 import { choosesModel } from "./models.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
+import { plainNames } from "./prose.js";
 import { askerIn } from "./steps.js";
+import { isSaid } from "./turns.js";
 import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
@@ -114,7 +116,7 @@ export function Broken({ item }) {
 }
 
 // Handed says to which step of a flow the work went, by the name that it has there.
-export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${nameAt(flow, item.at) || agentOf(item.to).name}</b></span></div>`;
+export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${nameAt(flow, item.at, item.round) || agentOf(item.to).name}</b></span></div>`;
 
 // noted are the words of what is worth a line: that a conversation goes on from another, and
 // that a step failed beside others that did not.
@@ -131,13 +133,19 @@ export const SaidFoot = ({ item, idle, acts }) => html`<footer><time datetime=${
   <button type="button" class="tool sm" title="Edit and try again" aria-label="Edit and try again" disabled=${!idle} onClick=${() => acts.edit(item)}>${icon("pencil")}</button>
   <button type="button" class="tool sm" title="Copy" aria-label="Copy the message" onClick=${() => acts.copy(item.text)}>${icon("copy")}</button></footer>`;
 
-// Foot is what can be done with an answer, and what it took.
-export function Foot({ answer, exchange, last, idle, acts, id }) {
+// asSeen is what a turn says, as its reader sees it.
+export async function asSeen(items, session) {
+  const { asText } = items.some((item) => item.phase) ? await import("./phase.js") : {}; // some browsers copy only while a click is handled
+  return items.filter(isSaid).map((item) => (item.phase ? asText(item) : plainNames(item.agent === pipeline ? inPerson(item.text, session) : item.text)).trim()).join("\n\n");
+}
+
+// Foot is what can be done with an answer, and what it took. said are the items of its turn.
+export function Foot({ answer, said, exchange, last, idle, acts, id }) {
   const took = exchange?.ended ? Date.parse(exchange.ended) - Date.parse(exchange.started) : NaN;
   const figures = [exchange?.tokens > 0 && `${short(exchange.tokens)} tokens`, cost(exchange?.cost), duration(took)].filter(Boolean).join(" · ");
   const button = (name, drawing, act, disabled = false) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} disabled=${disabled} onClick=${act}>${icon(drawing)}</button>`;
   return html`${answer.text.startsWith("[rehearsal] No model") && html`<p class="small dim">Nobody has thought about this: no model is chosen. ${choosesModel()}</p>`}<footer>
-    ${button("Copy the answer", "copy", async () => acts.copy(answer.phase ? (await import("./phase.js")).asText(answer) : answer.text))}
+    ${button("Copy the answer", "copy", async () => acts.copy(await asSeen(said, acts.session())))}
     ${last && button("Ask again", "refresh-cw", acts.again, !idle)}
     ${button("Go on from here in a new conversation", "git-branch", () => acts.fork(answer.end ?? answer.seq), !idle)}
     ${figures && html`<a class="btn ghost sm" href=${`#/s/${id}/run`} title="See what was sent">${figures}</a>`}
@@ -152,9 +160,8 @@ export function Working({ session, acts }) {
     return () => clearInterval(timer);
   }, []);
   const last = session.items.at(-1);
-  if (last?.streaming || last?.state === "running" || last?.type === "retry") return null;
-  const since = Date.parse(last?.time ?? new Date());
-  const silent = Date.now() - since;
+  const silent = Date.now() - Date.parse(last?.heard ?? last?.time ?? new Date());
+  if ((last?.streaming && silent < 10_000) || last?.state === "running" || last?.type === "retry") return null;
   const agent = askerIn(session.agent, session, last?.agent ? last : session);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
     <span>${silent > 180_000 ? html`Nothing for ${duration(silent)}. Wait on, or <button type="button" class="link" onClick=${acts.stop}>stop</button>.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;

@@ -16,7 +16,6 @@ export const onTheWay = new Set();
 // keeping has the browser keep the files of a draft for this window, and those that were sent
 // (null: all) for none.
 export function keeping(id, files, sent = []) {
-  if (!files.length && !kept("attached." + id)) return;
   import("./attached.js").then(({ keepFiles }) => keepFiles(id, files, sent)).catch(() => files.length && toast(`${namesOf(files)} cannot be kept in this browser. Should you load the page again before you send, attach ${files.length > 1 ? "them" : "it"} again.`));
 }
 
@@ -47,7 +46,8 @@ export function useDraft(id) {
       // What another window has stored stays.
       if (draft.text || isStored) keep("draft." + id, draft.text);
     }
-    if (draft.files !== (before.aside ?? before).files && !onTheWay.has(id)) keeping(id, draft.files);
+    const { files } = before.aside ?? before;
+    if (draft.files !== files && (draft.files.length || files.length) && !onTheWay.has(id)) keeping(id, draft.files);
   };
   useEffect(() => {
     let end = null;
@@ -56,6 +56,13 @@ export function useDraft(id) {
   }, [id]);
   return [drafts.get(id), set];
 }
+
+// without is what stays of a draft once what was sent of it is there: what was typed, or attached,
+// while it was on its way.
+export const without = (sent) => (now) => {
+  const { aside = empty } = sent, text = now.text.startsWith(sent.text) ? now.text.slice(sent.text.length).trimStart() : now.text;
+  return { ...aside, text: [aside.text, text].filter(Boolean).join("\n"), files: [...aside.files, ...now.files.filter((file) => !sent.files.includes(file))] };
+};
 
 // sendingOf marks a draft as on its way, and returns what to call when it has come to its
 // end: what is sent is kept until the server has it, should the page be left meanwhile.

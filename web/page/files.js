@@ -2,9 +2,9 @@
 
 import { api, fileAddress } from "./shelf.js";
 import { copy } from "./copy.js";
-import { agentOf, app, can, isFlow, leaving, toast } from "./state.js";
+import { agentOf, app, can, isFlow, leaving, titleOf, toast } from "./state.js";
 import { begin, entryPoints } from "./home.js";
-import { Document } from "./panel.js";
+import { Document, writerOf } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
 import { nameOf, size, when } from "./format.js";
@@ -37,8 +37,19 @@ function isAbout({ id, agent, question }, f, all) {
 // waitsAbout is the conversation that waits for an answer about a file.
 const waitsAbout = (f, all) => [...app.sessions.values()].find((s) => isAbout(s, f, all));
 
-// bothOf are the names of two files: where they have the same one, with the conversations that they are from.
-const bothOf = (...two) => two.map((f, i) => (f.path !== two[1 - i].path ? f.path : `${f.path} from ${f.session ? `“${f.title || agentOf(f.by).name}”` : "the project’s documents"}`)).join(" and ");
+// calledIn is what a file is called in the list.
+const calledIn = (f) => f.heading || nameOf(f.path);
+
+// fromOf is what the conversation is called that a file is from.
+const fromOf = ({ session, by, title }) => titleOf({ agent: app.sessions.get(session)?.agent ?? by, title });
+
+// bothOf are the names of two files: where they have the same one, with the paths, or the
+// conversations that they are from.
+export const bothOf = (...two) => two.map((f, i) => {
+  const name = calledIn(f), other = two[1 - i];
+  if (name !== calledIn(other)) return name;
+  return f.path !== other.path ? `${name} (${plainPath(f.path)})` : `${name} from ${f.session ? `“${fromOf(f)}”` : "the project’s documents"}`;
+}).join(" and ");
 
 export function Files({ route }) {
   const { q = "", kind = "", by = "", file: shownPath, session = "", doc } = route.query; // the one that is shown: of a session, or a document
@@ -108,22 +119,23 @@ export function Files({ route }) {
   const files = (lists?.files ?? []).filter(fits);
   const documents = (lists?.documents ?? []).filter(fits);
   const row = (documents) => (f, i) => {
-    const name = f.heading || nameOf(f.path), where = placeOf(f.path, name), from = f.title || agentOf(f.by).name, talk = waitsAbout(f, all);
+    const name = calledIn(f), where = placeOf(f.path, name), from = fromOf(f), talk = waitsAbout(f, all);
     const who = f.by_hand && (!f.by || f.by === app.me.name) ? "You" : f.by_hand ? f.by : f.by && agentOf(f.by).name;
     const inPlace = (words) => !documents && html`<span class="in-place">${words}</span>`; // of the column, where that has no room
     const below = f.found ? html`${inPlace(from + " · ")}${where && where + " · "}<${Marked} text=${quote(f.found)} words=${q.trim()} />`
       : documents ? html`<span class="phone-inline">${[who, when(f.changed)].filter(Boolean).join(", ")}${where && " · "}</span>${where}` : html`${inPlace(from)}<span class="phone-inline">, ${when(f.changed)}</span>${where && inPlace(" · ")}${where}`;
     return html`<tr key=${key(f)} tabindex="0" aria-rowindex=${i + 2} aria-selected=${chosen.has(key(f))} aria-current=${current && key(f) === key(current) ? "true" : undefined} onClick=${() => open(f)} onKeyDown=${(e) => pressed(e, f)}>
-    <td onClick=${(e) => e.stopPropagation()}><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path}`} onChange=${() => toggle(f)} /></td>
+    <td class="tick" onClick=${(e) => e.stopPropagation()}><label><input type="checkbox" checked=${chosen.has(key(f))} aria-label=${`Choose ${f.path.replace(/[{}]/g, "")}`} onChange=${() => toggle(f)} /></label></td>
     <td><div class="row gap-3"><span class="page-i">${icon(fileIcon(f.path))}</span><div class="grow"><div class="row"><span class="cut strong">${name}</span>${talk && html`<span class="chip spot t">${askerOf(talk).name} asks</span>`}</div><div class="tiny faint cut">${below}</div></div></div></td>
-    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : ""}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut" title=${from}>${from}</span></span>`}</td>
+    <td>${documents ? html`<span class="row">${f.by_hand ? html`<span class="face s you" aria-hidden="true">${(f.by || "Y")[0].toUpperCase()}</span><span class="cut">${f.by && f.by !== app.me.name ? f.by : "You"}</span>` : f.by ? html`<${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut">${agentOf(f.by).name}</span>` : html`<span class="faint">from elsewhere</span>`}</span>` : html`<span class="row"><${Face} id=${f.by} name=${agentOf(f.by).name} size="s" /><span class="cut" title=${from}>${from}</span></span>`}</td>
     ${documents && html`<td class="num">${f.version}</td>`}<td class="num">${when(f.changed)}</td><td class="right num dim">${size(f.size)}</td></tr>`;
   };
+  const isNothing = !q && !kind && !by && !all.length;
   const head = (second) => html`<thead><tr><th class="tick"><span class="hidden">Choose</span></th><th>Name</th><th>${second}</th>${second === "Last by" && html`<th>Version</th>`}<th>Changed</th><th class="right">Size</th></tr></thead>`;
   return html`<div class="bar"><h1 class="h-20">Files</h1><span class="grow"></span><label class="field search">${icon("search")}<input placeholder="Find by name or by what is inside" aria-label="Find by name or by what is inside" value=${q} onInput=${(e) => set({ q: e.target.value })} /></label>${can("documents") && html`<button type="button" onClick=${() => picker.current.click()}>${icon("plus")}<span>Add files</span></button><input class="hidden" type="file" multiple ref=${picker} tabindex="-1" aria-hidden="true" onChange=${(e) => add([...e.target.files]).finally(() => (picker.current.value = ""))} />`}</div>
     <div class=${"room lib" + (current ? (route.query.open ? " open" : "") : " solo")} onDrop=${(e) => can("documents") && add([...e.dataTransfer.files])}><div class="library">
-      <div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
-        ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>
+      ${!isNothing && html`<div class="row wrap chips">${kinds.map(([name, words, drawing]) => html`<button type="button" key=${name} class=${"chip " + (kind === name ? "on" : "out")} aria-pressed=${kind === name} onClick=${() => set({ kind: name })}>${drawing && icon(drawing)}${words} ${all.filter((f) => !name || f.kind === name).length}</button>`)}<span class="grow"></span>
+        ${authors.length > 1 && html`<label class="btn ghost sm pick">${icon("list-filter")}<span>${by ? agentOf(by).name : "Anyone"}</span><select aria-label="By whom" value=${by} onChange=${(e) => set({ by: e.target.value })}><option value="">Anyone</option>${authors.map((id) => html`<option key=${id} value=${id}>${agentOf(id).name}</option>`)}</select></label>`}</div>`}
       ${chosen.size > 0 && html`<div class="row card chosen" role="group" aria-label="What was chosen"><b class="small">${chosen.size} chosen</b><span class="grow"></span>
         ${chosen.size === 2 && html`<button type="button" class="ghost sm" onClick=${two}>${icon("git-compare-arrows")}Compare</button>`}
         <label class="btn ghost sm pick">${icon("message-square")}<span>Give to an agent</span><select aria-label="Give to an agent" value="" onChange=${(e) => e.target.value && give(e.target.value)}><option value="">Give to…</option>${entryPoints().filter((a) => !a.broken).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}</option>`)}</select></label>
@@ -134,7 +146,7 @@ export function Files({ route }) {
           ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
         <h2 class="h-17">From conversations</h2>
         ${files.length > 0 ? html`<table class="list talks" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
-          : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."} ${!q && !kind && html`<a class="link" href="#/">Begin</a>`}</p>`}`}</div>
+          : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."}</p>${isNothing && html`<p><a class="btn primary" href="#/">Begin</a></p>`}`}`}</div>
       ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${changes} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
         : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${changes} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => (document.querySelector(".library tr[aria-current]")?.focus(), set({ file: undefined, session: undefined, doc: undefined }))} /></aside>`)}</div>`;
 }
@@ -177,7 +189,7 @@ function Glance({ file, listed, changed, choose, close }) {
       <button type="button" title="Copy a link" aria-label="Copy a link" onClick=${() => copy(location.href, "The link is copied")}>${icon("link")}</button>
       ${beside && html`<a class="btn" href=${beside} title="Beside its conversation" aria-label="Open it beside its conversation">${icon("message-square")}</a>`}</div>
     ${versions.length > 0 && html`<h3 class="tiny faint">Versions</h3><div class="versions small">${versions.slice(0, 20).map((v) => html`<button type="button" class="bare row" key=${v.number} disabled=${!v.known} onClick=${() => choose(v.number === versions[0].number ? 0 : v.number)}>
-      ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `Edited by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : `By ${agentOf(v.by).name || "an agent"}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
+      ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `Edited by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : v.by ? `By ${writerOf(file, v)}` : "Changed outside of Troupe"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
       ${counts.has(v.number) && html`<span class="num"><span class="good">+${counts.get(v.number).added.toLocaleString("en")}</span>${counts.get(v.number).removed > 0 && html` <span class="bad">−${counts.get(v.number).removed.toLocaleString("en")}</span>`}${counts.get(v.number).boxes > 0 && html` ${boxWords(counts.get(v.number).boxes)}`}</span>`}</button>`)}</div>`}
     ${readers.length > 0 && html`<h3 class="tiny faint">Read by</h3><p class="small dim">${readers.join(", ")}</p>`}</div>`;
 }

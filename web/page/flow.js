@@ -9,7 +9,7 @@ import { runsOf } from "./steps.js";
 import { isCut, untilOf, workedOn } from "./worked.js";
 import { go, talkAddress } from "./route.js";
 import { kept, keep } from "./kept.js";
-import { ChangeGiven, Given } from "./given.js";
+import { ChangeGiven, Given, Handed } from "./given.js";
 import { Prose } from "./prose.js";
 import { valueIn } from "./phase.js";
 import { inShort, Trouble } from "./trouble.js";
@@ -215,8 +215,9 @@ const frameIcons = { __proto__: null, parallel: "columns-2", loop: "repeat", tea
 function Drawing({ flow, states, session, at, select, chips, toList, live, cut }) {
   const [zoom, setZoom] = useState(1);
   const box = useRef(null), sized = useRef("");
-  const drawn = useMemo(() => laidOut(flow), [flow]);
   const [room, setRoom] = useState({ width: 0, height: 0, above: 0 });
+  const wide = useMemo(() => laidOut(flow), [flow]), close = useMemo(() => laidOut(flow, 18), [flow]);
+  const drawn = room.width && wide.width + 60 > room.width ? close : wide;
   // Chips lie on the drawing, and cards are above it.
   const measure = () => {
     const { clientWidth: width, clientHeight, offsetTop } = box.current, height = clientHeight + app.toastsHeight;
@@ -239,7 +240,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
   };
   const middle = { left: Math.max(30, (room.width - drawn.width * zoom) / 2) + "px", top: Math.max(room.above, (room.height - drawn.height * zoom) / 2) + "px" };
   useEffect(() => {
-    const resized = new ResizeObserver(resize); // as when a node is opened beside it
+    const resized = new ResizeObserver(resize);
     resized.observe(box.current);
     return () => resized.disconnect();
   }, [drawn]);
@@ -313,10 +314,17 @@ function isBehind([p, q, r, s], box, near) {
 
 const turn = 44; // how far what leads back swings out
 
+// withoutSequences is a flow whose sequences have no frames: the edges show what they are.
+function withoutSequences({ nodes, edges }) {
+  const frameOf = (id) => nodes.find((n) => n.id === id && n.kind === "sequence"), outer = (id) => (frameOf(id) ? outer(frameOf(id).in) : id);
+  return { nodes: nodes.filter((n) => n.kind !== "sequence").map((n) => ({ ...n, in: outer(n.in) })), edges };
+}
+
 // laidOut is where the boxes, the frames and the edges of a flow are.
-export function laidOut(flow) {
+export function laidOut(whole, apart = 56) {
+  const flow = withoutSequences(whole);
   const g = new Graph({ compound: true });
-  g.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 56, marginx: 8, marginy: 20 });
+  g.setGraph({ rankdir: "LR", nodesep: flow.nodes.some((n) => n.kind === "team") ? 52 : 26, ranksep: apart, marginx: 8, marginy: 20 }); // members of a team hand over to whoever is below
   g.setDefaultEdgeLabel(() => ({}));
   for (const n of flow.nodes) g.setNode(n.id, n.kind === "agent" ? { width, height } : { width: 0, height: 0 });
   for (const n of flow.nodes) if (n.in && g.hasNode(n.in)) g.setParent(n.id, n.in);
@@ -326,7 +334,7 @@ export function laidOut(flow) {
   inOrder(flow, places);
   const isTeam = (id) => flow.nodes.some((f) => f.kind === "team" && f.id === flow.nodes.find((n) => n.id === id)?.in);
   const swings = (frame) => (flow.edges ?? []).some((e) => e.back && flow.nodes.find((n) => n.id === e.from)?.in === frame);
-  const frames = flow.nodes.filter((n) => !["agent", "sequence"].includes(n.kind)).flatMap((f) => {
+  const frames = flow.nodes.filter((n) => n.kind !== "agent").flatMap((f) => {
     const own = agentsIn(flow, f.id).map((id) => places.get(id));
     if (!own.length) return [];
     const x = Math.min(...own.map((p) => p.x)) - 16, y = Math.min(...own.map((p) => p.y)) - 20;
@@ -380,6 +388,7 @@ function Node({ node, name, state, session, id, acts, close }) {
   const first = session.spans.find((s) => s.kind === "model" && s.run === run?.id);
   const refused = session.items.filter((i) => i.type === "tool" && i.run === run?.id && isUndecided(i)); // as when nobody of that name is in the team
   const { from } = session.items.findLast((i) => i.type === "handoff" && i.to === node.agent && i.seq < (run?.seq ?? 0)) ?? {};
+  const handed = run && html`<${Handed} run=${run} from=${from} inWords=${(text) => failuresIn(text, session)} more=${() => setTab("Was")} />`;
   const again = (r) => r && r.status !== "running" && isStep(session, r) && html`<button type="button" class="ghost sm" title="A conversation of its own, in which this step gets what you make of its input" onClick=${() => (setTab("Was"), setChanging(r))}>${icon("pencil")}Change and run from here</button>
     <button type="button" class="ghost sm" title="A conversation of its own, in which this step and what follows are done again" onClick=${() => acts.rerun(r.id)}>${icon("git-branch")}Run again from here</button>`;
   return html`<aside class="panel over" aria-label=${name}><div class="bar"><${Face} id=${node.agent} name=${agent.name} size="m" /><div class="grow"><h2>${name}</h2><div class="tiny faint">${state.runs.length > 1 ? `Round ${state.runs.length}, ` : ""}${words[state.state]}</div></div><button type="button" class="tool sm" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
@@ -388,7 +397,8 @@ function Node({ node, name, state, session, id, acts, close }) {
       ${tab === "Writes" && isUnsaid && html`<${Unsaid} run=${run} state=${state.state} session=${session} agent=${agent} acts=${acts} />`}
       ${tab === "Writes" && (said.length > 0 || !isUnsaid) && (said.length ? said.map((i) => html`<${Prose} key=${i.key} text=${i.text} streaming=${!!i.streaming} />`) : html`<p class="dim">${!run ? unbegun : isOver(session) ? "Nothing." : state.state === "wait" ? "Nothing until you have answered." : "Nothing yet."}</p>`)}
       ${tab === "Writes" && refused.length > 0 && html`<p class="acts">${icon("circle-alert")}<span>${did(refused).join(", ")}</span></p>`}
+      ${tab === "Writes" && handed}
       ${state.state === "wait" && html`<p><button type="button" class="primary sm" onClick=${close}>${icon("hand")}See what ${name} asks</button></p>`}
       ${tab === "Rounds" && state.runs.map((r, n) => html`<details key=${r.id} class="part" open=${n === state.runs.length - 1}><summary><span class="grow">Round ${n + 1}</span><span class="tiny faint">${isCut(r) ? "interrupted" : duration(workedOn(r, untilOf(session)))}</span></summary>${answers.filter((i) => i.run === r.id).map((i) => html`<${Prose} key=${i.key} text=${i.text} />`)}${r !== run && html`<div class="row wrap">${again(r)}</div>`}</details>`)}
-      ${!(changing && tab === "Was") && html`<div class="row wrap">${first && html`<a class="btn sm" href=${talkAddress(id, "run", String(first.seq))}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
+      ${!(changing && tab === "Was") && html`<div class="row wrap">${run && html`<a class="btn sm" href=${talkAddress(id, "run", first ? String(first.seq) : "")}>${icon("activity")}See the calls</a>`}${again(run)}</div>`}</div></aside>`;
 }

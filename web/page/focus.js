@@ -2,7 +2,7 @@
 // once it has stopped, a field with the panel that Esc closes. Whoever uses a keyboard or a screen
 // reader would be at the top of the page.
 
-import { useEffect, useRef } from "./view.js";
+import { useLayoutEffect, useRef } from "./view.js";
 
 const cards = ".needs, .trouble, .waits .card";
 
@@ -100,11 +100,11 @@ export function take(element) {
 // returns a reference to the panel.
 export function useVisit(shown) {
   const panel = useRef(null), before = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // before a key that has opened it gives it the focus
     const at = document.activeElement, isInside = before.current && isNowhere(); // what was chosen is gone
     if (isInside || at?.matches("button, a, [role=listitem], [role=treeitem], tr")) panel.current?.focus();
     if (!isInside && !panel.current?.contains(at)) before.current = at;
   }, [shown]);
-  useEffect(() => () => before.current?.isConnected && panel.current?.contains(document.activeElement) && before.current.focus(), []);
+  useLayoutEffect(() => () => before.current?.isConnected && panel.current?.contains(document.activeElement) && take(before.current === document.body ? document.querySelector("#main h1") : before.current), []);
   return panel;
 }

@@ -250,7 +250,7 @@ export class Session {
   // the beginning of its run is: then it is known with the reply.
   placed(event, item) {
     const run = this.runs.get(event.run);
-    return { depth: run?.depth ?? 0, node: run?.node, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
+    return { depth: run?.depth ?? 0, node: run?.node, round: run?.round, exchange: run?.taken ?? this.exchange, ...this.#part(run, item) };
   }
 
   // part says of an item which part of a delivery it is of: a step of the plan by its
@@ -336,6 +336,7 @@ function delta(field) {
     const entry = s.entry(e) ?? s.begin(e, { type: "answer", text: "", thought: "", streaming: true, attempt: b.attempt });
     if (entry.stale || entry.attempt !== b.attempt) Object.assign(entry, { text: "", thought: "", stale: false, attempt: b.attempt });
     entry[field] += b.text;
+    entry.heard = e.time;
     entry.version++;
   };
 }
@@ -344,11 +345,11 @@ const handlers = {
   __proto__: null, // names come from outside
   run_started(s, e, b) {
     s.runs.set(e.run, {
-      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", node: b.node ?? "", depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
+      id: e.run, parent: e.parent ?? "", agent: e.agent ?? "", node: b.node ?? "", round: b.round, depth: b.depth ?? 0, task: b.input?.task ?? "", input: b.input, kind: b.definition?.kind ?? "", edited: !!b.edited, editedBy: b.edited_by ?? "",
       started: e.time, ended: "", waited: 0, idle: 0, pauses: [], status: "running", seq: e.seq, output: null, spent: null, user: b.user ?? "", most: b.limits?.cost ?? 0,
     });
     const handed = s.items.findLast((item) => item.type === "handoff" && item.run === e.parent);
-    if (handed?.to === e.agent && !handed.at) Object.assign(handed, { at: b.node, version: handed.version + 1 });
+    if (handed?.to === e.agent && !handed.at) Object.assign(handed, { at: b.node, round: b.round, version: handed.version + 1 });
     if (e.parent) return void (s.runs.get(e.run).taken = takenBy(s, e, b));
     s.agent = e.agent ?? "";
     s.status = "running";
@@ -446,7 +447,7 @@ const handlers = {
 
   artifact_saved(s, e, b) {
     const path = placeOf(b.path);
-    if (/^\{(?!output\})/.test(path)) return; // in a directory of its agent's, of which there is nothing to open
+    if (/^\{(?!output\})/.test(path) && !b.version) return; // where nobody can open it
     const version = b.version ?? (s.files.get(path)?.version ?? 0) + 1;
     s.files.set(path, { path, size: b.size, version, agent: e.agent ?? "", time: e.time, description: b.description });
     s.add(e, { type: "file", path, size: b.size, version: 0, number: version, sha: b.sha256, description: b.description ?? "" });

@@ -24,8 +24,9 @@ export function since(time, now = Date.now()) {
 // "a/b.md".
 export const plainPath = (path) => String(path ?? "").replace(/\{\{?[\w-]+\}?\}\/?/g, "").replace(/^\/+/, "");
 
-// pathWords is a path for people, with the folder that it is in: "planning / brief.md".
-export const pathWords = (path) => plainPath(path).split("/").slice(-2).join(" / ");
+// pathWords is a path for people, with the folder that it is in: "planning / brief.md". A directory
+// that an agent was granted is called as its configuration does.
+export const pathWords = (path) => plainPath(path?.replace(/^\{(?!output|session|project|bundle|core)([\w-]+)\}/, "$1")).split("/").slice(-2).join(" / ");
 
 // visible writes out the characters that do not show, or that make others show in
 // another order: whoever approves a text must see what it is.

@@ -13,8 +13,13 @@ export function Marked({ text = "", words }) {
   return parts.map((part, i) => (i % 2 ? html`<b key=${i}>${part}</b>` : part));
 }
 
-// quote is a line in which something was found, without the marks that its author formats with.
-export const quote = (line) => line && `“${line.replace(/^(…?)[#>*\s-]+/, "$1").replace(/\*\*|`/g, "")}”`;
+// quote is a line in which something was found, without the marks that its author formats with,
+// or that a program needs.
+export function quote(line) {
+  if (!line) return line;
+  const words = line.replace(/^(…?)[#>*\s-]+/, "$1").replace(/\*\*|`/g, "").replace(/\[([^\]]*)\]\([^)\s]*\)/g, "$1");
+  return `“${/\|.*\|/.test(words) ? words.replace(/^(…?)[\s|]+|[\s|]+(…?)$/g, "$1$2").replace(/\s*\|[\s|]*/g, ", ") : /"\s*:/.test(words) ? words.replace(/["{}[\]]/g, "").replace(/^(…?)\s+/, "$1") : words}”`;
+}
 
 // placeOf is where a file is that is shown by a name: its folder alone where the rest would say
 // the name again. A name without its ending is another one: "Gamma" may be gamma.md or gamma.txt.

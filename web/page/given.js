@@ -17,6 +17,16 @@ export function Given({ run, from, edit, inWords = (text) => text }) {
     ${edit?.was && html`<details class="part"><summary><span class="grow">What it was before</span></summary><dl class="given">${shown(fieldsOf(edit.was), inWords)}</dl></details>`}`;
 }
 
+// Handed is the same in short, below what a step makes of it: from whom it came, and the beginning of
+// each part of it.
+export function Handed({ run, from, inWords, more }) {
+  const isAgain = from === run.agent; // as in a loop
+  const names = from ? [from] : Object.keys(run.input?.key_outputs ?? {}).filter((name) => name !== "feedback");
+  const list = names.map((name) => agentOf(name).name).join(", ").replace(/, ([^,]*)$/, " and $1");
+  const fields = fieldsOf(run.input).filter((f) => f.text).map((f) => ({ ...f, text: f.text.slice(0, 300) }));
+  return fields.length > 0 && html`<section class="handed"><h3 class="tiny faint">${isAgain ? "From the round before" : list ? "Handed over by " + list : "Was given"}</h3><dl class="given">${shown(fields, inWords)}</dl><button type="button" class="ghost sm" onClick=${more}>All that it was given</button></section>`;
+}
+
 // ChangeGiven is the form. send is given what was changed, undefined where nothing was.
 export function ChangeGiven({ run, send, close }) {
   const [texts, setTexts] = useState({});

@@ -1,21 +1,25 @@
 // Home: what to ask, what waits, what to carry on with, and the company.
 
 import { api } from "./shelf.js";
-import { app, agentOf, brokenWords, byTime, can, castOf, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
+import { brokenWords } from "./broken.js";
+import { app, agentOf, byTime, can, castOf, isApproval, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
 import { empty, longPaste, sendingOf, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { askerOf as asker } from "./steps.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { useKept } from "./fields.js";
-import { asOrder, gates, lower, now, withoutChoices } from "./words.js";
+import { withoutChoices } from "./turns.js";
+import { asOrder, gates, lower, now } from "./words.js";
 import { nameOf, when } from "./format.js";
 import { since, fileIcon } from "./forms.js";
-import { goTo } from "./keys.js";
+import { goTo, takeFocus } from "./keys.js";
 import { go, talkAddress } from "./route.js";
+import { keyOf, unsentOf } from "./typed.js";
 import { Bones, Face, html, icon, lazy, styled, Logo, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const Trouble = lazy(() => styled(() => import("./trouble.js")), "Trouble");
 const ApprovalAtHome = lazy(() => styled(() => import("./cards.js")), "ApprovalAtHome");
+const Unsent = lazy(() => import("./cards.js"), "Unsent");
 const ChoicesAtHome = lazy(() => styled(() => import("./cards.js")), "ChoicesAtHome", () => html`<div class="row wrap end"></div>`);
 
 // entryPoints are the agents that people talk to: all, where none is marked.
@@ -46,7 +50,7 @@ export function Home({ find }) {
     <div class="row phone-only head"><span class="brand grow"><${Logo} />Troupe</span><button type="button" class="tool" aria-label="Find anything" onClick=${find}>${icon("search")}</button><a class="face you" href="#/settings/look" aria-label="Your settings">${(app.me.name || "Y")[0].toUpperCase()}</a></div>
     <p class="dim">${greeting}${app.me.name && `, ${app.me.name}`}.</p><h1 class="title">Who would you like to work with?</h1>
     ${entryPoints().length > 0 ? html`<${Ask} />${usualModel() === "rehearsal" && html`<p class="small dim">No model is chosen yet: agents only rehearse, and nobody thinks about what you say. ${choosesModel()}</p>`}` : html`<${Nobody} />`}
-    <div class="doings">${waiting().length > 0 && html`<${Waits} />`}<${CarryOn} alone=${waiting().length === 0} /></div>
+    <div class="doings"><${Waits} /><${CarryOn} alone=${waiting().length === 0} /></div>
     <${Company} />
   </div></div>`;
 }
@@ -117,11 +121,20 @@ function Ask() {
       <span class="grow"></span><span class="tiny faint desk-only"><kbd>↵</kbd> to send</span><button class="primary send" aria-label="Send" disabled=${busy || (!text.trim() && !files.length)}>${icon("arrow-up")}</button></div></form>`;
 }
 
+// most is how many of the things that wait are shown at first.
+const most = 6;
+
 // Waits are the questions that wait, each with its answers.
 function Waits() {
+  const [isWhole, setWhole] = useState(false);
   const [answered, setAnswered] = useState([]); // which goes before what the stream says of it
   const key = (s) => `${s.id} ${s.question?.id}`;
+  const [, draw] = useState(0);
   const list = waiting().filter((s) => !answered.includes(key(s)));
+  const shown = useRef(new Map()).current; // what asks before something is done
+  for (const s of list) if (isApproval(s)) shown.set(key(s), s);
+  const left = [...shown].filter(([at, s]) => !answered.includes(at) && !list.some((o) => key(o) === at) && unsentOf(keyOf(s.id, s.question))).map(([, s]) => s);
+  if (!list.length && !left.length) return null;
   const answer = (s) => (q, values, done = () => {}, refused) => {
     const { name } = asker(s);
     return api.answer(s.id, { question: q.id, ...values }).then(() => {
@@ -135,12 +148,12 @@ function Waits() {
     const agent = asker(s);
     const q = s.question;
     const gate = q?.kind === "gate";
-    return html`<article class=${"card" + (q?.kind === "approval" ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+    return html`<article class=${"card" + (isApproval(s) ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
       <p class="small clamp" dir="auto">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(withoutChoices(q?.text ?? "", q?.choices), q?.choices?.length ? 2 : 6)}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
         : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;
   };
-  return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2><span class="chip spot t">${list.length}</span></div><div class="waits">${list.slice(0, 6).map(card)}</div></section>`;
+  return html`<section aria-label="Waiting for you"><div class="sec"><h2>Waiting for you</h2>${list.length > 0 && html`<span class="chip spot t">${list.length}</span>`}</div><div class="waits">${list.slice(0, isWhole ? list.length : most).map(card)}${left.map((s) => html`<article class="card whole" key=${key(s)}><a class="row" href=${talkAddress(s.id)}><b class="serif grow cut">${titleOf(s)}</b></a><${Unsent} id=${s.id} item=${s.question} copy=${(text) => import("./copy.js").then(({ copy }) => copy(text))} changed=${() => draw((n) => n + 1)} /></article>`)}</div>${!isWhole && list.length > most && html`<button type="button" class="ghost" onClick=${() => (setWhole(true), requestAnimationFrame(() => takeFocus(`.waits > :nth-child(${most + 1}) a`)))}>Show ${list.length - most} more</button>`}</section>`;
 }
 
 // given says what was answered, and to whom.

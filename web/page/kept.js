@@ -2,6 +2,9 @@
 // storage it is kept for as long as the page is open. What begins with "own." is this
 // window's alone.
 
+// hearers are told of whatever is kept.
+export const hearers = new Set();
+
 // memory has what could not be stored.
 const memory = new Map();
 const storeOf = (key) => (key.startsWith("own.") ? sessionStorage : localStorage);
@@ -24,4 +27,5 @@ export function keep(key, value) {
   } catch {
     memory.set(key, value);
   }
+  hearers.forEach((hear) => hear(key, value));
 }

@@ -6,15 +6,18 @@ import { go, talkAddress } from "./route.js";
 import { waiting } from "./state.js";
 
 const places = { h: "#/", f: "#/files", d: "#/deliveries", a: "#/activity", s: "#/settings/look", l: "#/flows" };
-const inField = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog");
+// inField says whether a letter is written where it goes.
+export const inField = (target) => target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], dialog");
 
 // rows are what j and k go through, what lies on top first: changes, calls, events, files,
-// and turns.
-const rows = [".sheet ins, .sheet del", ".lane[tabindex]", ".hits summary", ".list tbody tr[tabindex]", ".turn, .said"];
+// turns, and what waits or was touched last.
+const rows = [".sheet ins, .sheet del", ".lane[tabindex]", ".hits summary", ".list tbody tr[tabindex]", ".turn, .said", ".waits > article > a, .recent a"];
 
 // step moves the focus to the next or previous turn, call, change or row: of those that the
 // focus is in, or of what lies on top.
 function step(by) {
+  const other = document.querySelector(`.panel [aria-label="${by > 0 ? "The next call" : "The call before"}"]`);
+  if (other) return other.click();
   const active = document.activeElement;
   const lists = rows.map((selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility())).filter((list) => list.length);
   const all = lists.find((list) => list.some((e) => e.contains(active))) ?? lists[0];
@@ -28,6 +31,10 @@ function step(by) {
   next.closest(".library")?.dispatchEvent(new Event("scroll")); // so that what comes next is drawn before the next key
 }
 
+// awaits says whether the focus is to be given to something that is not there yet: what is drawn
+// meanwhile does not take it by itself.
+const awaits = (is) => document.body.toggleAttribute("data-awaits", is);
+
 // takeFocus gives the focus to the first of what is there, by the first selector that finds
 // something, now or in a moment: until then whoever does something else keeps it.
 export function takeFocus(...selectors) {
@@ -37,12 +44,14 @@ export function takeFocus(...selectors) {
     if (found.tabIndex < 0) found.tabIndex = -1; // so that it can have it
     if (found.matches(".needs")) take(found);
     else found.focus();
+    awaits(false);
     return true;
   };
   if (given()) return;
+  awaits(true);
   const seen = new MutationObserver(() => given() && end());
   const timer = setTimeout(() => end(), 10_000);
-  const end = () => (seen.disconnect(), clearTimeout(timer), ["keydown", "pointerdown"].forEach((kind) => removeEventListener(kind, end, true)));
+  const end = () => (awaits(false), seen.disconnect(), clearTimeout(timer), ["keydown", "pointerdown"].forEach((kind) => removeEventListener(kind, end, true)));
   seen.observe(document.body, { childList: true, subtree: true });
   for (const kind of ["keydown", "pointerdown"]) addEventListener(kind, end, true);
 }
@@ -51,6 +60,7 @@ export function takeFocus(...selectors) {
 export function goTo(place, selector) {
   if (location.hash === place) return takeFocus(selector);
   addEventListener("hashchange", () => requestAnimationFrame(() => takeFocus(selector)), { once: true });
+  awaits(true);
   go(place);
 }
 
@@ -84,13 +94,14 @@ export function listenTo(acts) {
       const card = cards[at + 1] ?? (list.length === 1 && here === 0 ? cards[0] : null);
       if (card) return take(card);
       if (!next) return;
-      goTo((led = talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : "")), "#main .needs, .composer textarea");
+      const { kind, tool, choices } = next.question ?? {};
+      goTo((led = talkAddress(next.id, kind === "gate" ? "delivery" : "")), kind === "gate" || tool || choices?.length ? "#main .needs" : ".composer textarea");
     },
   };
   const pressed = (event) => {
     const command = event.ctrlKey || event.metaKey;
     if (command && event.key.toLowerCase() === "k") return event.preventDefault(), acts.find();
-    if (command && event.key.toLowerCase() === "j") return event.preventDefault(), goTo("#/", ".ask textarea");
+    if (command && event.key.toLowerCase() === "j") return event.preventDefault(), acts.close(), goTo("#/", ".ask textarea");
     if (command && event.shiftKey && event.key.toLowerCase() === "c" && document.querySelector(".turn")) {
       event.preventDefault();
       return [...document.querySelectorAll('[aria-label="Copy the answer"]')].at(-1)?.click();

@@ -4,12 +4,13 @@ import { get } from "./api.js";
 import { api } from "./shelf.js";
 import { editing, keeping } from "./draft.js";
 import { plainPath } from "./forms.js";
+import { held } from "./held.js";
 import { keep, kept } from "./kept.js";
 import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
 import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
-import { leave, takeLeft, wordsLeft } from "./windows.js";
+import { forget, leave, wordsElsewhere } from "./windows.js";
 
 const Related = lazy(() => import("./related.js"), "Related", () => null);
 
@@ -85,24 +86,16 @@ export function deleteSession(id, title, files = [], stays = "") {
   update({ sessions });
   if (location.hash.includes(id)) goTo("#/", "#main h1");
   const stopped = runs ? api.cancel(id).catch(() => {}) : Promise.resolve(); // what has ended meanwhile is stopped, too
-  let decided = false;
-  const decide = () => ((decided = true), removeEventListener("hashchange", opened, true), removeEventListener("pagehide", forGood));
-  const back = () => (leaving.delete(id), stopped.then(() => api.session(id)).then(refresh, (problem) => toast(problem.message)));
-  const undo = () => {
-    decide();
-    dismiss(one);
-    return back();
-  };
-  const undone = () => undo().then(() => requestAnimationFrame(() => takeFocus(`a[href="${talkAddress(id)}"]`, "#main h1"))); // the button is gone
-  const opened = () => location.hash.includes(id) && (undo(), toast(`${name} is not deleted: you opened it again`));
+  const unwatch = () => removeEventListener("hashchange", opened, true);
+  const back = () => (unwatch(), leaving.delete(id), stopped.then(() => api.session(id)).then(refresh, (problem) => toast(problem.message)));
+  const undone = () => back().then(() => requestAnimationFrame(() => takeFocus(`a[href="${talkAddress(id)}"]`, "#main h1"))); // the button is gone
+  const opened = () => location.hash.includes(id) && withdraw() && (back(), toast(`${name} is not deleted: you opened it again`));
   const forGood = (left) => {
-    if (decided) return;
-    decide();
+    unwatch();
     if (left) clear(id), leave(); // nobody is there any more to do so later
-    api.remove(id, written).then(() => clear(id), (problem) => (toast(problem.code === "written" ? `${name} is not deleted: something was written in it meanwhile` : problem.message), back()));
+    api.remove(id, written).then(() => clear(id), (problem) => back().then(() => toast(problem.code !== "written" ? problem.message : app.sessions.get(id)?.status === "running" ? `${name} is at work again, so it is not deleted` : `${name} is not deleted: something was written in it meanwhile`)));
   };
-  const one = toast(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${plainPath(files[0])}` : `${files.length} files`}` : ""}${stays && `. ${stays}`}`, undone, 10_000, forGood);
-  addEventListener("pagehide", forGood);
+  const withdraw = held(`${name} ${runs ? "stopped and " : ""}deleted${files.length ? `, with its ${files.length === 1 ? `file ${plainPath(files[0])}` : `${files.length} files`}` : ""}${stays && `. ${stays}`}`, forGood, undone);
   addEventListener("hashchange", opened, true); // before the page goes there
 }
 
@@ -110,9 +103,9 @@ export function deleteSession(id, title, files = [], stays = "") {
 // another tab, is kept in the box of the first screen, below what is there.
 function clear(id) {
   const typed = (box) => [kept("own." + box), kept("draft." + box)];
-  const here = [...typed(id), ...wordsLeft(id)], home = "home." + app.me.name, text = [...new Set([...typed(home), ...here])].filter(Boolean).join("\n\n");
+  const here = [...typed(id), ...wordsElsewhere(id)], home = "home." + app.me.name, text = [...new Set([...typed(home), ...here])].filter(Boolean).join("\n\n");
   if (here.some(Boolean)) for (const key of ["own.", "draft."]) keep(key + home, text);
   for (const key of ["own.", "draft.", "sending.", ...editing]) keep(key + id, null);
-  takeLeft(id);
+  forget(id);
   keeping(id, [], null);
 }

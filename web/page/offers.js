@@ -21,7 +21,7 @@ export function offersFor(agent, text, files = []) {
       .map((a) => ({ key: a.id, icon: "user", label: a.name || a.id, detail: a.title, insert: "@" + (a.name || a.id) }));
   }
   if (mark === "#") {
-    return files.filter((f) => f.toLowerCase().includes(word.toLowerCase())).slice(0, 8).map((f) => ({ key: f, icon: "file-text", label: f, insert: f }));
+    return files.filter((f) => f.toLowerCase().includes(word.toLowerCase())).slice(0, 8).map((f) => ({ key: f, icon: "file-text", label: f.replace(/[{}]/g, ""), insert: f }));
   }
   return [];
 }

@@ -4,7 +4,7 @@
 import { useVisit } from "./focus.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
 import { copy } from "./copy.js";
-import { agentOf, app, dismiss, toast } from "./state.js";
+import { agentOf, app, dismiss, nameAt, toast } from "./state.js";
 import { boxWords, Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
@@ -35,9 +35,19 @@ function All({ session, saved, changed, close }) {
       : html`<ul class="recent">${list.map((f) => [f, titleOfFile(f.path, saved.get(f.path)?.description)]).map(([f, title]) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${title}</span><span class="tiny faint cut">${[placeOf(f.path, title), f.path.startsWith("/") ? "a document of the project" : size(f.size)].filter(Boolean).join(" · ")}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
+// writerOf is the agent who wrote a version of a file, as its conversation calls it: in a flow by its
+// step and round.
+export const writerOf = ({ session }, { by, node, round }) => nameAt(app.sessions.get(session)?.agent, node, round) || agentOf(by).name;
+
 // useFile loads the text of a file in one version, and its versions.
 function useFile(file, version, changed) {
   const [state, setState] = useState({ text: null, versions: [], problem: null });
+  const [looks, setLooks] = useState(0);
+  useEffect(() => { // whoever comes back may have been at an editor
+    const look = () => setLooks((n) => n + 1);
+    addEventListener("focus", look);
+    return () => removeEventListener("focus", look);
+  }, []);
   useEffect(() => {
     let left = false;
     (async () => {
@@ -48,7 +58,7 @@ function useFile(file, version, changed) {
     return () => {
       left = true;
     };
-  }, [file.session, file.path, version, changed, app.documents]);
+  }, [file.session, file.path, version, changed, looks, app.documents]);
   return [state, setState];
 }
 
@@ -109,10 +119,10 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   // A box that is ticked is a version at once; what fails shows the box as it was.
   const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => (toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message), setState((s) => ({ ...s, text: null })), api.text(file).then((now) => setState((s) => ({ ...s, text: now })))));
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
-  const text_ = isText(file.path);
+  const text_ = isText(file.path), fixed = file.path.startsWith("{"); // what is in the project is changed there
   const seekable = text_ && !isEditing && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
-  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : agentOf(v.by).name || "?"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
+  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : writerOf(file, v) || "outside of Troupe"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
       <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${[placeOf(file.path, title), info && `saved ${when(info.at)}`].filter(Boolean).join(" · ")}</div></div>
@@ -125,51 +135,53 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${tool("Close", "x", close, "desk-only")}</div>
     ${problem ? html`<div class="sheet"><${Trouble} code=${problem.status === 404 ? "file_gone" : problem.code} context=${{ detail: problem.message }} /></div>` : html`
     ${(tabs.length > 0 || versions.length > 0) && html`<div class=${"row bar-2" + (tabs.length || old ? "" : " phone-only")}>${tabs.length > 0 && html`<div class="seg" role="group" aria-label="How to look at it">${tabs.map((name) => html`<button type="button" key=${name} aria-pressed=${tab === name && !isEditing} onClick=${() => (setTab(name), setAway(true))}>${name}</button>`)}${editing !== null && html`<button type="button" aria-pressed=${isEditing} onClick=${goOn}>Edit</button>`}</div>`}<span class="grow"></span>
-      ${tab === "Changes" && !isEditing && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} box=${box} />`}
+      ${tab === "Changes" && !isEditing && versions.length > 1 && changes.known.length > 0 && html`<${Since} changes=${changes} shown=${shown} box=${box} />`}
       ${pick("phone-only")}
-      ${old && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
+      ${old && !fixed && html`<button type="button" class="sm" onClick=${restore}>${icon("rotate-ccw-clock")}Bring back</button>`}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "desk-only")}
-      ${text_ && tab !== "Changes" && !old && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => edit({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>`}
+      ${text_ && fixed && html`<span class="tiny faint">Edited where it is: in the project</span>`}
+      ${text_ && !fixed && tab !== "Changes" && !old && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => edit({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>`}
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
     ${editing !== null && !isEditing && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${goOn}>${icon("pencil")}Go on editing</button></div>`}
-    ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
+    ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} file=${file} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
-      : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} text=${text} box=${box} />`
+      : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} shown=${shown} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
-      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${old || editing !== null ? undefined : change} /></div>`}`}</div>`;
+      : html`<div class="sheet" tabindex="0"><${Preview} file=${{ ...file, version: version || undefined }} text=${text} change=${fixed || old || editing !== null ? undefined : change} /></div>`}`}</div>`;
 }
 
 // Clash says that another version was saved while somebody wrote theirs, and lets them choose.
-function Clash({ theirs, text, editing, save, drop }) {
+function Clash({ file, theirs, text, editing, save, drop }) {
   const [compare, setCompare] = useState(false);
-  const who = theirs.by_hand ? (theirs.by && theirs.by !== app.me.name ? theirs.by : "You") : agentOf(theirs.by).name || "Somebody";
+  const who = theirs.by_hand ? (theirs.by && theirs.by !== app.me.name ? theirs.by : "You") : writerOf(file, theirs) || "Somebody";
   return html`<div class="card clash" role="alert"><p class="small"><b>${who} saved version ${theirs.number} meanwhile</b>, ${when(theirs.at)}. What you write here changes version ${editing.base}. Save yours, and version ${theirs.number} is kept as well.</p>
     ${compare && html`<div class="scroll"><${Lines} before=${text} after=${editing.text} /></div>`}
     <div class="row wrap"><button type="button" class="primary" onClick=${save}>Save mine as version ${theirs.number + 1}</button><button type="button" onClick=${drop}>Take version ${theirs.number}</button><button type="button" class="ghost" aria-expanded=${compare} onClick=${() => setCompare(!compare)}>${compare ? "Hide the difference" : "Show the difference"}</button></div></div>`;
 }
 
-// useChanges compares the version that is shown with another one of a file, once that
-// is wanted.
+// useChanges compares the version that is shown with another one of a file, once that is wanted: with
+// the one before it, or the one that somebody chooses. Changes lead from the older to the newer.
 function useChanges(file, text, shown, versions, wanted) {
   const known = versions.filter((v) => v.known && v.number !== shown);
   const [chosen, setAgainst] = useState(0);
-  const against = known.some((v) => v.number === chosen) ? chosen : (known.find((v) => v.number < shown) ?? known[0])?.number ?? 0;
-  const [before, setBefore] = useState(null);
+  const against = known.some((v) => v.number === chosen) ? chosen : known.find((v) => v.number < shown)?.number ?? 0;
+  const [other, setOther] = useState(null);
   useEffect(() => {
     let left = false;
-    setBefore(null);
-    if (wanted && against) api.text({ ...file, version: against }).then((found) => left || setBefore(found), () => left || setBefore(""));
+    setOther(null);
+    if (wanted && against) api.text({ ...file, version: against }).then((found) => left || setOther(found), () => left || setOther(""));
     return () => {
       left = true;
     };
   }, [file.session, file.path, against, wanted]);
   const readable = kindOf(file.path) === "document";
-  const units = useMemo(() => (before === null || text === null || !readable ? [] : compared(before, text)), [before, text]);
-  return { known, against, setAgainst, before, readable, units, ...counted(units) };
+  const [before, after] = against > shown ? [text, other] : [other, text];
+  const units = useMemo(() => (before === null || after === null || !readable ? [] : compared(before, after)), [before, after]);
+  return { known, against, setAgainst, before, after, readable, units, ...counted(units) };
 }
 
 // Since are the controls of a comparison: with which version, and from change to change.
-function Since({ changes, box }) {
+function Since({ changes, shown, box }) {
   const jump = (by) => {
     const all = [...box.current.querySelectorAll("ins, del, .diff .a, .diff .d")];
     const at = all.findIndex((e) => e === document.activeElement);
@@ -179,13 +191,16 @@ function Since({ changes, box }) {
     next?.scrollIntoView({ block: "center" });
   };
   const { known, against, setAgainst, readable, added, removed, boxes } = changes;
-  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words${boxes > 0 && `, ${boxWords(boxes)}`}</span>`}<label class="btn sm pick since"><span>Since version ${against}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>
+  const pick = html`<label class="btn sm pick since"><span>${against ? `${against > shown ? "Until" : "Since"} version ${against}` : "Compare with…"}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${!against && html`<option value="0">Compare with…</option>`}${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>`;
+  if (!against) return pick;
+  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words${boxes > 0 && `, ${boxWords(boxes)}`}</span>`}${pick}
     <span class="row"><button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button></span>`;
 }
 
 // Changes shows what differs between two versions: in the rendered text, word by word.
-function Changes({ changes, text, box }) {
-  const { known, before, readable, units } = changes;
+function Changes({ changes, shown, box }) {
+  const { known, against, before, after, readable, units } = changes;
   if (!known.length) return html`<div class="sheet"><p class="dim">No other version was kept.</p></div>`;
-  return html`<div class="sheet" ref=${box} tabindex="0">${before === null ? html`<${Bones} />` : readable ? html`<${WithOutline} tokens=${units.filter((u) => u.kind !== "removed").map((u) => u.token)}><${Compared} units=${units} /><//>` : html`<${Lines} before=${before} after=${text} />`}</div>`;
+  if (!against) return html`<div class="sheet"><p class="dim">${shown === 1 ? "This is the first version." : "No earlier version was kept."}</p></div>`;
+  return html`<div class="sheet" ref=${box} tabindex="0">${before === null || after === null ? html`<${Bones} />` : readable ? html`<${WithOutline} tokens=${units.filter((u) => u.kind !== "removed").map((u) => u.token)}><${Compared} units=${units} /><//>` : html`<${Lines} before=${before} after=${after} />`}</div>`;
 }

@@ -1,16 +1,18 @@
-// Places that have no side bar: on a phone.
+// Places that need no side bar, as on a phone.
 
 import { leave } from "./signin.js";
 import { app, byTime } from "./state.js";
+import { useOlder } from "./older.js";
 import { Entry } from "./side.js";
 import { html, icon } from "./view.js";
 
-// Chats lists all conversations, on a phone.
+// Chats lists all conversations.
 export function Chats() {
+  const [isKnown, older] = useOlder();
   const list = (all) => html`<ul class="recent chats">${all.map((s) => html`<li key=${s.id}><${Entry} session=${s} /></li>`)}</ul>`, archived = byTime(true);
-  return html`<div class="page"><div class="in"><h1>Conversations</h1>${list(byTime())}
+  return html`<div class="page"><div class="in"><h1>Conversations</h1>${list(byTime())}${older}
     ${archived.length > 0 && html`<details class="did"><summary class="acts">${icon("archive")}<span>Archived</span>${icon("chevron-down", "chev")}</summary>${list(archived)}</details>`}
-    ${byTime().length === 0 && html`<p class="dim">Nothing was said yet. <a class="link" href="#/">Begin</a>.</p>`}</div></div>`;
+    ${byTime().length === 0 && isKnown && !older && html`<section class="card pad empty">${icon("message-square")}<h2 class="h-20">Nothing was said yet</h2><p class="dim">Conversations are listed here.</p><a class="btn primary" href="#/">Begin</a></section>`}</div></div>`;
 }
 
 // MorePlaces lists the places that have no tab of their own.

@@ -53,14 +53,20 @@ export function Preview({ file, text, change }) {
 // WithOutline sets the outline of a document beside it, or above it where there is
 // little room. A heading that it names is found by its place among all headings.
 export function WithOutline({ tokens, children }) {
-  const box = useRef(null);
+  const box = useRef(null), jumped = useRef(null);
   const [here, setHere] = useState(-1);
   const outline = useMemo(() => headings(tokens), [tokens]);
   const drawn = () => [...(box.current?.querySelectorAll(".prose .as1, .prose .as2, .prose .as3") ?? [])].filter((e) => !e.closest("del"));
   useEffect(() => {
     const sheet = box.current?.closest(".sheet");
     if (!sheet || outline.length <= 2) return;
-    const look = () => setHere(drawn().findLastIndex((e) => e.getBoundingClientRect().top < sheet.getBoundingClientRect().top + 80));
+    // The last parts never come to the top: at the end one is at the last, or where one jumped to.
+    const look = () => {
+      if (jumped.current?.top === sheet.scrollTop) return setHere(jumped.current.i);
+      jumped.current = null;
+      const all = drawn(), isAtEnd = sheet.scrollTop > 0 && sheet.scrollTop + sheet.clientHeight > sheet.scrollHeight - 2;
+      setHere(isAtEnd ? all.length - 1 : all.findLastIndex((e) => e.getBoundingClientRect().top < sheet.getBoundingClientRect().top + 80));
+    };
     sheet.addEventListener("scroll", look, { passive: true });
     look();
     return () => sheet.removeEventListener("scroll", look);
@@ -68,9 +74,16 @@ export function WithOutline({ tokens, children }) {
   const jump = (event, i) => {
     event.preventDefault();
     drawn()[i]?.scrollIntoView({ block: "start" });
+    jumped.current = { i, top: box.current.closest(".sheet").scrollTop };
+    setHere(i);
   };
   const titled = outline[0]?.depth === 1 && outline.filter((o) => o.depth === 1).length === 1; // its title is above it
-  const links = outline.slice(titled ? 1 : 0, 60).map((o) => html`<a href="#" key=${o.i} data-depth=${o.depth} aria-current=${o.i === here ? "true" : undefined} onClick=${(e) => jump(e, o.i)}>${o.text}</a>`);
+  const listed = outline.slice(titled ? 1 : 0, 60), current = listed.some((o) => o.i === here) ? here : here < (listed[0]?.i ?? 0) ? listed[0]?.i : -1;
+  useEffect(() => {
+    const nav = box.current?.querySelector(".outline"), at = nav?.querySelector("[aria-current]")?.getBoundingClientRect(), { top, bottom } = nav?.getBoundingClientRect() ?? {};
+    if (at && (at.top < top || at.bottom > bottom)) nav.scrollTop += at.top - (top + bottom) / 2;
+  }, [current]);
+  const links = listed.map((o) => html`<a href="#" key=${o.i} data-depth=${o.depth} aria-current=${o.i === current ? "true" : undefined} onClick=${(e) => jump(e, o.i)}>${o.text}</a>`);
   return html`<div class="reading" ref=${box}>${outline.length > 2 && html`<nav class="outline" aria-label="Outline">${links}</nav><details class="outline-small"><summary class="btn ghost sm">${icon("list")}Outline</summary><nav aria-label="Outline">${links}</nav></details>`}${children}</div>`;
 }
 

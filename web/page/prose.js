@@ -9,15 +9,22 @@ const Code = lazy(() => styled(() => import("./code.js")), "Code", bare);
 const Formula = lazy(() => styled(() => import("./math.js")), "Formula", ({ text }) => html`<code>${text}</code>`);
 const Diagram = lazy(() => styled(() => import("./diagram.js")), "Diagram", bare);
 
-// formula recognises mathematics: $$..$$, \[..\] and \(..\).
-const formulas = [
-  { name: "formula", level: "block", start: (src) => src.match(/\$\$|\\\[/)?.index, tokenizer: (src) => taken(src.match(/^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/), true) },
-  { name: "formula", level: "inline", start: (src) => src.match(/\$\$|\\\(/)?.index, tokenizer: (src) => taken(src.match(/^(?:\$\$([^\n]+?)\$\$|\\\(([^\n]+?)\\\))/), false) },
+// extensions are mathematics, $$..$$, \[..\] and \(..\), and what is folded.
+const extensions = [
+  { name: "formulaBlock", level: "block", start: (src) => src.search(/\$\$|\\\[/), tokenizer: (src) => taken(src.match(/^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/), true) },
+  { name: "formulaInline", level: "inline", start: (src) => src.search(/\$\$|\\\(/), tokenizer: (src) => taken(src.match(/^(?:\$\$([^\n]+?)\$\$|\\\(([^\n]+?)\\\))/), false) },
+  { name: "details", level: "block", tokenizer: folded },
 ];
 const taken = (m, display) => m && { type: "formula", raw: m[0], text: (m[1] ?? m[2]).trim(), display };
 
+// folded takes <details> with a summary up to its end, to the next one, or to the end of all.
+function folded(src) {
+  const [raw, open, summary, inner] = src.match(/^ {0,3}<details( open)?>\s*<summary>(.*?)<\/summary>([^]*?)(?:<\/details>|(?=<details)|$)/i) ?? [];
+  return raw && { type: "details", raw, open, summary: this.lexer.inline(summary), tokens: this.lexer.blockTokens(inner) };
+}
+
 const marked = new Marked({ gfm: true });
-marked.use({ extensions: [{ ...formulas[0], name: "formulaBlock" }, { ...formulas[1], name: "formulaInline" }] });
+marked.use({ extensions });
 
 // What is longer than this, or nested deeper, is made to be hard to read: it is shown
 // as the plain text that it is. The lexer's time grows with the square of a paragraph.
@@ -86,11 +93,11 @@ export class Prose extends Component {
 
 class Block extends Component {
   shouldComponentUpdate(next) {
-    return next.token !== this.props.token && (next.token.raw !== this.props.token.raw || next.open !== this.props.open) || next.open !== this.props.open;
+    return next.token.raw !== this.props.token.raw || next.open !== this.props.open;
   }
 
-  render({ token, open, openFile, tasks }) {
-    return block(token, { open, openFile, tasks });
+  render({ token, ...at }) {
+    return block(token, at);
   }
 }
 
@@ -100,7 +107,6 @@ export function block(token, at = {}) {
     case "heading":
       return heading(token, inline(token.tokens, at), { id: at.anchor?.(token) });
     case "paragraph":
-      return html`<p>${inline(token.tokens, at)}</p>`;
     case "text":
       return html`<p>${token.tokens ? inline(token.tokens, at) : token.text}</p>`;
     case "code":
@@ -116,8 +122,10 @@ export function block(token, at = {}) {
       return html`<hr />`;
     case "formula":
       return html`<${Formula} text=${token.text} display=${true} />`;
+    case "details":
+      return html`<details class="did" open=${!!token.open}><summary class="acts">${inline(token.summary, at)}${icon("chevron-down", "chev")}</summary>${token.tokens.map((t) => block(t, at))}</details>`;
     case "html":
-      return html`<p>${inline([token], at)}</p>`;
+      return token.raw.startsWith("</details>") ? null : html`<p>${inline([token], at)}</p>`;
     case "space":
     case "def":
       return null;
@@ -130,11 +138,11 @@ export function block(token, at = {}) {
 export const heading = (token, content, more = {}) => h("h" + Math.min(token.depth + 1, 6), { class: "as" + Math.min(token.depth, 4), ...more }, content);
 
 function listItem(item, at) {
-  const tokens = (item.tokens ?? []).filter((token) => token.type !== "checkbox");
-  const content = tokens.map((token) => (token.type === "text" ? (token.tokens ? inline(token.tokens, at) : token.text) : block(token, at)));
-  if (!item.task) return html`<li>${content}</li>`;
+  const tokens = (item.tokens ?? []).filter((token) => token.type !== "checkbox"), isList = (token) => token.type === "list";
+  const drawn = (some) => some.map((token) => (token.type === "text" ? (token.tokens ? inline(token.tokens, at) : token.text) : block(token, at)));
+  if (!item.task) return html`<li>${drawn(tokens)}</li>`;
   const tick = at.tick?.(item); // where the text can be changed
-  return html`<li class="task"><input type="checkbox" checked=${!!item.checked} disabled=${!tick} aria-label=${tick ? plain(item.tokens.filter((token) => token.type !== "list")) : item.checked ? "done" : "to do"} onChange=${tick} /><span>${content}</span></li>`;
+  return html`<li class="task"><label><input type="checkbox" checked=${!!item.checked} disabled=${!tick} aria-label=${tick ? undefined : item.checked ? "done" : "to do"} onChange=${tick} /><span>${drawn(tokens.filter((token) => !isList(token)))}</span></label>${drawn(tokens.filter(isList))}</li>`;
 }
 
 function table(token, at) {
@@ -171,11 +179,9 @@ function inline(tokens = [], at = {}) {
 function span(token, at) {
   switch (token.type) {
     case "strong":
-      return html`<strong>${inline(token.tokens, at)}</strong>`;
     case "em":
-      return html`<em>${inline(token.tokens, at)}</em>`;
     case "del":
-      return html`<s>${inline(token.tokens, at)}</s>`;
+      return h(token.type === "del" ? "s" : token.type, null, inline(token.tokens, at));
     case "codespan":
       return at.tasks?.labelOf(token.text) ? named(token.text, at) : html`<code>${plainNames(token.text)}</code>`;
     case "br":
@@ -214,7 +220,7 @@ function link(href, content, at) {
 
 // plainNames takes the engine's names of places out of a text: people know files by
 // their names.
-const plainNames = (text) => (text.includes("{") ? text.replace(/\{\{?(?:session[-_]folder|output[-_]folder|bundle[-_]root|core[-_]root|project[-_]root|planning_artifacts|implementation_artifacts)\}?\}\//g, "") : text);
+export const plainNames = (text) => (text.includes("{") ? text.replace(/\{\{?(?:(?:session|output)[-_]folder|(?:bundle|core|project)[-_]root|(?:planning|implementation)_artifacts)\}?\}\//g, "") : text);
 
 const entities = { __proto__: null, amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←" };
 

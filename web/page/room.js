@@ -4,7 +4,7 @@
 import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { editing, empty, sendingOf, useDraft } from "./draft.js";
+import { editing, empty, sendingOf, useDraft, without } from "./draft.js";
 import { kept } from "./kept.js";
 import { address, go, talkAddress } from "./route.js";
 import { app, agentOf, castOf, dismiss, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
@@ -27,19 +27,21 @@ const Delivery = lazy(() => styled(() => import("./delivery.js")), "Delivery");
 // actsOn returns what can be done in a session. instead of a draft is the message that
 // it replaces: then the session is forked before that.
 function actsOn(id, here, { agentID, setDraft, setQueue }) {
-  const trying = async (what, refused = ({ code, message }) => toast(code === "offline" ? message + " What you typed is kept." : message)) => {
+  const refusing = (then = "") => ({ code, message }) => toast(code === "offline" ? message + then : message);
+  const trying = async (what, refused = refusing()) => {
     try {
       return await what();
     } catch (problem) {
       if (problem.status !== 401) refused(problem);
     }
   };
+  const tell = (text, files, when) => ((here.speaks = !when), api.say(id, text, files, when));
   const sent = (files) => files.map(({ name, mime, data }) => ({ name, mime, data }));
   // What is said while an answer is in the making waits for it, even where this page has
   // not heard yet that one is.
-  const said = (draft, running) => api.say(id, draft.text, sent(draft.files), running ? "after" : "").catch((problem) => {
+  const said = (draft, running) => tell(draft.text, sent(draft.files), running ? "after" : "").catch((problem) => {
     if (problem.status !== 409 || problem.code !== "busy") throw problem;
-    return api.say(id, draft.text, sent(draft.files), "after");
+    return tell(draft.text, sent(draft.files), "after");
   });
   const delivered = async (draft, running) => {
     if ((await said(draft, running)).queued) setQueue(await api.queue(id));
@@ -52,8 +54,8 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
   return {
     agent: agentID,
     session: () => here.session,
-    say: (text) => trying(() => api.say(id, text)),
-    stop: () => trying(() => api.cancel(id)),
+    say: (text) => trying(() => tell(text)),
+    stop: () => trying(() => api.cancel(id), refusing(" It was not stopped.")),
     resume: () => trying(() => api.resume(id)),
     copy: (text) => import("./copy.js").then(({ copy }) => copy(text)), // which is there by then: see begin
     edit,
@@ -63,7 +65,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
     fork: (seq) => trying(() => forked("fork")(seq)),
     rerun: (run) => trying(() => runFrom(run)),
     runFrom,
-    answer: (item, values, done = () => {}, refused) => trying(() => api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true)), refused),
+    answer: (item, values, done = () => {}, refused) => trying(() => ((here.speaks = item.ask.kind === "question"), api.answer(id, { question: item.ask.id, ...values }).then(() => (done(), true))), refused),
     model: () => app.sessions.get(id)?.chosen || app.sessions.get(id)?.model || agentOf(here.session.agent || here.agent || "").model,
     chooseModel: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
     hurry: () => trying(async () => (await api.cancel(id), await api.resume(id))),
@@ -79,7 +81,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
       try {
         if (draft.instead) await resend(draft.instead, draft.text, sent(draft.files));
         else await delivered(draft, running);
-        if (sending) setDraft(draft.aside ?? empty);
+        if (sending) setDraft(without(draft));
       } catch (problem) {
         if (!sending) setDraft((now) => (!draft.instead && (now.text || now.files.length) ? { ...now, text: `${draft.text}\n${now.text}`, files: [...draft.files, ...now.files] } : draft));
         throw problem;
@@ -89,7 +91,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
         if (said) dismiss(said);
         ended();
       }
-    }),
+    }, refusing(" What you typed is kept.")),
   };
 }
 
@@ -125,16 +127,15 @@ export function Room({ route }) {
     if (here.caughtUp && editing.some((key) => kept(key + id))) import("./before.js").then(({ edited }) => setDraft((now) => edited(id, session.items) ?? now), () => {});
   }, [id, here.caughtUp]);
   useEffect(() => {
-    if (here.caughtUp && kept("sending." + id)) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft), () => {});
-  }, [id, here.caughtUp, session.items.length]);
+    if (here.caughtUp && (kept("sending." + id) || (!asks && kept("own.asked." + id)))) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft, asks), () => {});
+  }, [id, here.caughtUp, session.items.length, !asks]);
   if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   if (here.missing) return html`<div class="page"><div class="in"><h1>This conversation cannot be loaded now</h1><p>It is shown as soon as it can be.</p></div></div>`;
-  const drop = async (event) => {
+  const drop = (event) => {
     event.preventDefault();
     setDropping(false);
-    const { addFiles } = await import("./attach.js");
-    const added = await addFiles(draft.files, event.dataTransfer.files, toast);
-    setDraft((d) => ({ ...d, files: added }));
+    const { files } = event.dataTransfer;
+    import("./attach.js").then(({ put }) => put(files, draft, setDraft));
   };
   const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? toast("The model was chosen.") : refresh(changed), (problem) => toast(problem.message));
   const tab = (name, title) => html`<a href=${talkAddress(id, name)} aria-current=${route.view === name ? "page" : undefined}>${title}</a>`;

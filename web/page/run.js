@@ -146,7 +146,10 @@ export function Run({ here, at, agent }) {
   const number = Number(at) || 0;
   // What takes longer the more calls there are is computed when something happens, not
   // when somebody scrolls.
-  const scale = useMemo(() => (rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 }), [rows, toScale]);
+  const scale = useMemo(() => {
+    const made = rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 };
+    return { ...made, total: rounded(made.total) };
+  }, [rows, toScale]);
   const { calls, made, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
   const step = (by) => {
@@ -175,6 +178,15 @@ export function Run({ here, at, agent }) {
         <p class="row wrap tiny dim legend">${[["p1", "instructions"], ["p3", "descriptions of tools"], ["p4", "the conversation"], ["rest", "free, beside the fullest turn"]].map(([tint, words]) => html`<span class="row" key=${tint}><span class=${"sw " + tint} aria-hidden="true"></span>${words}</span>`)}</p>
         <div class="fills">${models.slice(-40).map((s, i) => html`<${Fill} key=${s.seq} span=${s} n=${models.length - Math.min(40, models.length) + i + 1} fullest=${fullest} current=${s.seq === number} />`)}</div></section>`}
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
+}
+
+// rounded is a time that is not shorter, in milliseconds, of which every quarter is a number that
+// people count in.
+export function rounded(total) {
+  const long = [[3_600_000, [1, 1.5, 2, 3, 4, 6, 8, 12]], [60_000, [1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 45]], [1000, [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45]]].map(([ms, steps]) => steps.map((n) => n * ms)).flat().sort((a, b) => a - b);
+  const quarter = total / 4, size = 10 ** Math.floor(Math.log10(Math.max(quarter, 1)));
+  const fitting = quarter <= 800 ? [1, 2, 3, 4, 5, 6, 8, 10].map((n) => n * size).find((n) => n >= quarter) : long.find((n) => n >= quarter);
+  return 4 * (fitting ?? Math.ceil(quarter / 86_400_000) * 86_400_000);
 }
 
 const select = (id, row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
@@ -358,7 +370,7 @@ function Call({ id, number, turn, step, close }) {
       left = true;
     };
   }, [id, number]);
-  const copyAs = (as) => api.callAs(id, number, as).then((text) => copy(text, `Copied: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
+  const copyAs = (as) => api.callAs(id, number, as).then((text) => copy(text, `Copied as ${as === "json" ? "JSON" : "a curl command"}: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
   const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";

@@ -8,7 +8,8 @@ import { useEffect, useRef, useState } from "./view.js";
 
 // useSession follows a session and draws anew at most once per frame. It returns
 // { id, session, connection, problem, agent, caughtUp, missing }, or null where there is no id:
-// missing says that the server could not be reached for what has happened.
+// missing says that the server could not be reached for what has happened. speaks, which others set,
+// says that somebody has said something here and now that is not shown yet.
 export function useSession(id) {
   const [, draw] = useState(0);
   const held = useRef(null);

@@ -1,8 +1,8 @@
 // Settings: what troupe.yaml and .env say, for operators; what this browser does, for
 // everybody.
 
-import { amount, wholeNumber } from "./amount.js";
-import { sentence } from "./api.js";
+import { amount, spell, wholeNumber } from "./amount.js";
+import { api, sentence } from "./api.js";
 import { bundleName } from "./home.js";
 import { operate } from "./operate.js";
 import { leave } from "./signin.js";
@@ -33,17 +33,20 @@ export function Settings({ section }) {
     <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim lead-in" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
 }
 
+// useLoaded is what a request answers, asked again when something has changed. What was asked for
+// before is not heeded, nor what was asked for before something newer was set.
 function useLoaded(load, ...changed) {
   const [state, setState] = useState({ value: null, problem: null });
-  const [turn, again] = useState(0);
+  const [turn, setTurn] = useState(0);
+  const asked = useRef(0);
   useEffect(() => {
-    let left = false;
-    load().then((value) => left || setState({ value, problem: null }), (problem) => left || setState({ value: null, problem }));
-    return () => {
-      left = true;
-    };
+    const mine = ++asked.current, take = (next) => mine === asked.current && setState(next);
+    load().then((value) => take({ value, problem: null }), (problem) => take({ value: null, problem }));
+    return () => void asked.current++;
   }, [turn, app.configured, ...changed]);
-  return [useCalm(state.value), state.problem, () => again((n) => n + 1), (value) => setState({ value, problem: null })];
+  const again = () => setTurn((n) => n + 1);
+  const set = (value) => (asked.current++, setState({ value, problem: null }), again());
+  return [useCalm(state.value), state.problem, again, set];
 }
 
 // useRefusal is why something was refused, { code, … }. What only a mistake in troupe.yaml is in
@@ -72,31 +75,36 @@ const asWritten = (value = "") => value.replace(/^\d+\.\d$/, "$&0").replace(/^(\
 function SettingRow({ setting, title, text, save, unit = "", read = unit ? amount : wholeNumber, type = "text" }) {
   const [value, setValue] = useState(asWritten(setting?.value));
   const [refused, setRefused] = useRefusal(); // { value, why, code }
-  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null), send = useRef(null), saved = useRef(Promise.resolve());
+  const seen = useRef(setting?.value ?? ""), now = useRef(""), field = useRef(null), send = useRef(null), saved = useRef(Promise.resolve()), own = useRef(null);
   now.current = setting?.value ?? "";
-  const isWritten = () => ![seen.current, asWritten(seen.current)].includes(value.trim());
+  const typed = () => field.current?.value ?? value; // somebody may have gone on writing since this was drawn
+  const isWritten = () => ![seen.current, asWritten(seen.current)].includes(typed().trim());
   const take = () => (setValue(asWritten(now.current)), setRefused(null), (seen.current = now.current));
-  const isWrong = refused?.value === value, isLeft = () => isWrong && document.activeElement !== field.current;
+  const isWrong = refused?.value === value, isLeft = () => refused?.value === typed() && document.activeElement !== field.current;
   useEffect(() => {
-    if (!isWritten() || isLeft()) take();
+    const isOwn = [seen.current, own.current].includes(now.current); // saved here, by whoever has written on
+    if (!isWritten() || (isLeft() && !isOwn)) take();
   }, [setting?.value]);
   useEffect(() => {
     if (!app.me.mistake && refused?.code === "mistake" && isLeft()) take();
   }, [app.me.mistake]);
   if (!setting) return null;
   send.current = async () => {
-    if (isWrong && now.current !== seen.current) return take();
-    if (!isWritten()) return setValue(asWritten(value.trim()));
-    if (isWrong && refused.code !== "mistake") return;
-    const { value: sent, wrong } = read(value);
-    if (wrong) return setRefused({ value, why: wrong });
+    const words = typed(), isRefused = refused?.value === words;
+    if (isRefused && now.current !== seen.current) return take();
+    if (!isWritten()) return setValue(asWritten(words.trim()));
+    if (isRefused && refused.code !== "mistake") return;
+    const { value: sent, wrong } = read(words);
+    if (wrong) return setRefused({ value: words, why: wrong });
+    own.current = sent;
     const { next, trouble } = await save({ [setting.key]: sent }, { [setting.key]: seen.current }, true);
+    own.current = null;
     if (trouble?.code === "stale") take();
     else if (!trouble) {
       seen.current = find(next, setting.key)?.value ?? ""; // which may be another text than was written
-      setValue((written) => (written === value ? asWritten(seen.current) : written));
+      setValue((written) => (written === words ? asWritten(seen.current) : written));
     }
-    setRefused(trouble && trouble.code !== "stale" ? { value, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${value.trim()}”`) } : null);
+    setRefused(trouble && trouble.code !== "stale" ? { value: words, code: trouble.code, why: trouble.message.replace(`“${sent}”`, `“${words.trim()}”`) } : null);
   };
   // Enter and leaving the field both save: one after the other, each what stands there by then.
   const done = () => (saved.current = saved.current.then(() => send.current()));
@@ -137,6 +145,7 @@ function ModelSettings() {
   const [added, setAdded] = useState("");
   const [addressOf, setAddressOf] = useState(null); // a provider's name, "" for a new server
   const [leaving, setLeaving] = useState(null); // a provider that is to be removed
+  const [offered, setOffered] = useState(null); // { name, models } of a provider, while no model is chosen
   useEffect(() => { // the field has the focus for as long as it is there, and gives it back
     if (!keyOf) return;
     document.querySelector(".key-form input[name=key]")?.focus();
@@ -151,6 +160,22 @@ function ModelSettings() {
     setTested((t) => new Map(t).set(name, { state: "testing" }));
     const result = await operate.testProvider(name).catch((trouble) => ({ state: "failed", detail: trouble.message }));
     setTested((t) => new Map(t).set(name, result));
+    return result;
+  };
+  const choose = async (model, was) => {
+    setOffered(null);
+    const { next } = await save({ model }, { model: was });
+    if (next) toast(`${shortName(model)} answers from now on.`);
+  };
+  // Whoever has set up a first provider that answers goes on to the model that does: to the only
+  // one, or to a choice.
+  const goOn = async (name, { state }) => {
+    if (!isUnchosen(usual) || state !== "answers") return;
+    const [now, models] = await Promise.all([operate.settings(), api.models()]).catch(() => []);
+    const { value = "", usual: chosen } = find(now, "model") ?? {}, fitting = fittingOf(models ?? [], name);
+    if (!isUnchosen(find(now, "model"))) return chosen && !value && toast(`${shortName(chosen)} answers from now on.`);
+    if (fitting.length === 1 && !value) choose(fitting[0].id, value);
+    else if (fitting.length) setOffered({ name, models: fitting, was: value });
   };
   const setKey = async (event) => {
     event.preventDefault();
@@ -161,7 +186,7 @@ function ModelSettings() {
       const name = keyOf;
       setKeyOf("");
       again();
-      test(name);
+      test(name).then((result) => goOn(name, result));
     } catch (trouble) {
       setKeyWrong(trouble);
     }
@@ -172,6 +197,7 @@ function ModelSettings() {
     setAdded(name);
     setTested((t) => new Map(t).set(name, result));
     again();
+    goOn(name, result);
   };
   const removed = () => {
     toast(`${leaving.title || leaving.name} is removed`);
@@ -184,20 +210,35 @@ function ModelSettings() {
   return html`<${Head} title="Models and keys" text="Which model answers, unless an agent or a conversation has its own." />
     <div class="card rows"><div><div><b>Usual model</b><p>For agents that have none of their own.${usual?.locked && html` <span class="faint">${icon("lock")} ${usual.locked}</span>`}</p></div>
       <label class="btn pick"><span>${usual?.value || usual?.usual || "rehearsal"}</span>${icon("chevron-down")}<select aria-label="Usual model" disabled=${!!usual?.locked} value=${usual?.value ?? ""} onChange=${(e) => save({ model: e.target.value })}><option value="">${usual?.usual ? `not chosen here (${usual.usual})` : "rehearsal"}</option>${app.models.map((m) => html`<option key=${m.id} value=${m.id} disabled=${!m.available}>${m.id}</option>`)}</select></label></div>
-      <${Rehearsal} usual=${usual} save=${save} /></div>
+      <${Rehearsal} usual=${usual} save=${save} isBare=${!settings.providers.some((p) => p.set_up)} /></div>
     <div class="row sec"><h3 class="h-20 grow">Providers</h3>${others.length > 0 && html`<label class="btn sm pick">${icon("plus")}<span>Add a provider</span><select id="address-of-" aria-label="Add a provider" value="" onChange=${(e) => e.target.value === "/" ? setAddressOf("") : e.target.value && (setAdded(e.target.value), setKeyOf(settings.providers.find((p) => p.name === e.target.value)?.needs_key ? e.target.value : ""))}><option value="">Add…</option><option value="/">A server of your own, by its address</option>${others.map((p) => html`<option key=${p.name} value=${p.name}>${p.title || p.name}</option>`)}</select></label>`}</div>
     ${addressOf === "" && addressForm(null)}
     <div class="card rows">${shown.map((p) => {
       const last = tested.get(p.name); // which says nothing of a key or an address that somebody has set since
       const state = last && (!last.name || (last.key_at === p.key_at && last.base_url === p.base_url)) ? last : p;
+      // Who has not chosen yet is asked for as long as that is so; who has a model rehearse for a while is not.
+      const left = (state.state ?? "answers") === "answers" && !kept("model.before") ? fittingOf(app.models, p.name) : [];
+      const choice = !isUnchosen(usual) ? null : offered?.name === p.name ? offered : left.length ? { models: left, was: usual.value ?? "" } : null;
       return html`<div key=${p.name} class=${state.state && !["answers", "testing"].includes(state.state) ? "bad-row" : ""}><div><div class="row wrap"><b>${p.title || p.name}</b>${state.state === "answers" ? html`<span class="chip good t">${icon("check")}answers${state.took_ms ? `, ${duration(state.took_ms)}` : ""}</span>` : state.state === "testing" ? html`<span class="chip t">${icon("loader-circle", "spin")}trying</span>` : state.state ? html`<span class="chip bad t">${icon("circle-alert")}${state.state !== "key_refused" ? "does not answer" : p.needs_key ? "refuses the key" : "wants a key"}</span>` : null}</div>
         <p>${keyWords(p)}${state.detail && html`<br />${testWords(p, state)}`}</p></div>
         <div class="row wrap"><button type="button" class="sm" disabled=${p.needs_key && !p.has_key} onClick=${() => test(p.name)}>Test</button>${(p.local || !p.known) && html`<button type="button" class="sm" id=${"address-of-" + p.name} aria-expanded=${addressOf === p.name} onClick=${() => setAddressOf(addressOf === p.name ? null : p.name)}>Change address</button>`}${p.needs_key && !p.key_fixed && html`<button type="button" class="sm" id=${"key-of-" + p.name} aria-expanded=${keyOf === p.name} onClick=${() => setKeyOf(keyOf === p.name ? "" : p.name)}>${p.has_key ? "Replace key" : "Set key"}</button>`}${p.set_up && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.title || p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
+        ${choice && html`<div class="row wrap key-form" role="group" aria-label="Which model answers"><span class="small">Which of its models answers from now on?</span>${choice.models.map((m) => html`<button type="button" class="sm" key=${m.id} onClick=${() => choose(m.id, choice.was)}>${shortName(m.id)}</button>`)}</div>`}
         ${addressOf === p.name && addressForm(p)}
         ${keyOf === p.name && html`<form class="row wrap key-form" onSubmit=${setKey} onKeyDown=${onEscape(() => setKeyOf(""))}><label class="field edge grow">${icon("key-round")}<input name="key" type="password" autocomplete="off" placeholder=${p.has_key ? "Paste the new key" : "Paste the key"} aria-label=${`Key for ${p.name}`} required /></label><button class="primary">Save and test</button><button type="button" class="ghost" onClick=${() => setKeyOf("")}>Cancel</button>${keyWrong && html`<p class="bad" role="alert">${keyWrong.message}</p>`}<p>It goes to the server once and is never sent back to any page, event or log.</p></form>`}</div>`;
     })}${shown.length === 0 && html`<p class="pad dim">None is set up, so agents only rehearse. Add one to have a model answer.</p>`}</div><${Prices} />
     ${leaving && html`<${RemoveProvider} provider=${leaving} usual=${usual} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
+
+// mostOffered is how many models are offered where none is chosen. The usual model has a list of all.
+const mostOffered = 8;
+
+// mute are models that answer nobody, by their names: a server lists them among others.
+const mute = /embed|rerank/i;
+
+const fittingOf = (models, provider) => models.filter((m) => m.available && m.id.startsWith(provider + "/") && !mute.test(m.id)).slice(0, mostOffered);
+
+// isUnchosen says that a rehearsal answers, and nothing keeps anybody from choosing a model.
+const isUnchosen = (usual) => usual && !usual.locked && (usual.value || usual.usual || "rehearsal") === "rehearsal";
 
 // AddressForm adds a server that speaks OpenAI's API, or changes where one is.
 function AddressForm({ provider, save, close }) {
@@ -213,7 +254,7 @@ function AddressForm({ provider, save, close }) {
   };
   const field = (name, label, hint, more = {}) => html`<label class="stack small"><span>${label}</span><span class="field edge"><input name=${name} placeholder=${hint} autocomplete="off" spellcheck=${false} ...${more} /></span></label>`;
   return html`<form class="card address-form" ref=${form} aria-label=${provider ? `Address of ${provider.title || provider.name}` : "A server of your own"} onSubmit=${submit} onKeyDown=${onEscape(close)}>
-    ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
+    ${!provider && html`<p class="small dim">Any server that is compatible with OpenAI’s: vLLM, llama.cpp, LM Studio, a gateway of your company.</p>${field("name", "Name: small letters, digits, - and _", "office", { required: true, pattern: "[a-z][a-z0-9_\\-]*", title: "small letters, digits, - and _" })}`}
     ${field("address", "Address", "http://localhost:8000/v1", { required: true, defaultValue: provider?.base_url ?? "" })}
     ${!provider?.needs_key && field("key", "Key, if it needs one", "", { type: "password" })}
     ${wrong && html`<p class="bad small" role="alert">${wrong.message}</p>`}
@@ -222,7 +263,7 @@ function AddressForm({ provider, save, close }) {
 
 // Rehearsal switches between models and playing by rule. What answered before comes back
 // when it is switched off.
-function Rehearsal({ usual, save }) {
+function Rehearsal({ usual, save, isBare }) {
   const answers = usual?.value || usual?.usual || "rehearsal";
   const on = answers === "rehearsal";
   const other = on && !usual?.value && usual?.usual === "rehearsal"; // nothing else is set up
@@ -231,7 +272,7 @@ function Rehearsal({ usual, save }) {
     const before = kept("model.before", "");
     save({ model: on ? (before === "rehearsal" ? "" : before) : "rehearsal" });
   };
-  return html`<div><div><b>Rehearse without a model</b><p>Agents then go through the steps that their authors wrote, and nobody thinks about what you say. It costs nothing and needs no key.${other && " No model is set up, so this is what answers now."}</p></div><button type="button" class="switch" role="switch" aria-checked=${on} aria-label="Rehearsal" disabled=${!!usual?.locked || other} onClick=${change}></button></div>`;
+  return html`<div><div><b>Rehearse without a model</b><p>Agents then go through the steps that their authors wrote, and nobody thinks about what you say. It costs nothing and needs no key.${other && ` No model is ${isBare ? "set up" : "chosen"}, so this is what answers now.`}</p></div><button type="button" class="switch" role="switch" aria-checked=${on} aria-label="Rehearsal" disabled=${!!usual?.locked || other} onClick=${change}></button></div>`;
 }
 
 // testWords says what came of a test, and what can be done about it on this page. The
@@ -379,7 +420,7 @@ function LimitSettings() {
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (...change) => save(...change).then((outcome) => (again(), outcome));
   const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
-  const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "Such as 15m for 15 minutes, or 1h30m for an hour and a half. Waiting for you does not count.", { read: (text) => ({ value: text.trim() }) }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
+  const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "Such as 15 min, or 1 h 30 min. Waiting for you does not count.", { read: spell }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
       ${settings && rows.map(([key, title, text, more]) => html`<${SettingRow} key=${key} setting=${find(settings, key)} title=${title} text=${text} save=${save} ...${more} />`)}</div>
@@ -410,7 +451,8 @@ function AddPerson({ added, add }) {
     await add(name, isMeant).then(() => form.reset(), (trouble) => setFailed({ code: trouble.code, message: trouble.message, name }));
   };
   const isKnown = failed?.code === "known_name";
-  return html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${submit}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required pattern="[a-z][a-z0-9_\\-]*" maxlength="32" placeholder="bob" autocomplete="off" onInput=${() => setFailed(null)} /></label><button class=${isKnown ? "danger" : "primary"}>${isKnown ? `Add, with the conversations of ${failed.name}` : "Add"}</button></div>
+  return html`<form class="card stack pad add" aria-label="Add somebody" onSubmit=${submit}><label class="small" for="person-name"><b>Add somebody</b></label><div class="row wrap"><label class="field edge grow">${icon("user")}<input id="person-name" name="name" required maxlength="32" placeholder="bob" autocomplete="off" aria-describedby="person-name-form" aria-invalid=${failed ? "true" : undefined} onInput=${() => setFailed(null)} /></label><button class=${isKnown ? "danger" : "primary"}>${isKnown ? `Add, with the conversations of ${failed.name}` : "Add"}</button></div>
+      <p class="small dim" id="person-name-form">Small letters, digits, - and _, beginning with a letter, such as bob.</p>
       ${failed && html`<p class="small bad" role="alert">${failed.message}${isKnown && " For somebody else, take another name."}</p>`}
       ${added && html`<${SignInLink} name=${`Sign-in link for ${added.name}`} text=${added.text}>This link is ${added.name}’s own and lasting, and is not shown again: copy it now. It works in a moment, and until ${added.name} is removed. Who has lost it gets a link for a day from the list above.<//>`}
       <p class="small dim">The name goes into <code>troupe.yaml</code>, the access code into <code>.env</code>.</p></form>`;

@@ -14,7 +14,7 @@ const places = [
 // within are the places that views of a conversation belong to.
 const within = { __proto__: null, run: "activity", flow: "flows", delivery: "deliveries" };
 
-// shown is how many conversations the side bar lists; find has them all.
+// shown is how many conversations the side bar lists.
 const shown = 60;
 
 // stillFor is how long a list stays as it is for a pointer that does not move.
@@ -25,7 +25,7 @@ const stillFor = 3000;
 function useStillness() {
   const held = useRef({ ids: null, timer: 0 }).current;
   const [, draw] = useState(0);
-  const now = [waiting(), byTime().filter((s) => !waits(s)).slice(0, shown)];
+  const now = [waiting(), byTime().filter((s) => !waits(s)).filter((s, i) => i < shown || s.pinned)];
   const release = () => {
     clearTimeout(held.timer);
     if (held.ids) draw((n) => n + 1);
@@ -60,6 +60,7 @@ export function Side({ route, find }) {
     <div class="scroll" role="navigation" aria-label="Conversations" ...${still}>
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
       ${groups.map(([name, list]) => section(name, list))}
+      ${rest[shown - 1] && html`<a class="item" href="#/chats">All conversations</a>`}
       ${archived.length > 0 && html`<details class="did"><summary class="group">Archived${icon("chevron-down", "chev")}</summary><ul>${archived.map(entry)}</ul></details>`}
     </div>
     <div class="foot"><span class="face you" aria-hidden="true">${(app.me.name || "Y")[0].toUpperCase()}</span><span class="cut grow small">${app.me.name || "You"}</span>

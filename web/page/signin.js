@@ -1,14 +1,14 @@
 // The door: an access code, or the whole link, pasted. Shown in place where somebody is
 // signed out, so that nothing typed is lost.
 
-import { api } from "./api.js";
+import { request } from "./api.js";
 import { keep, kept } from "./kept.js";
 import { app, entered, toast } from "./state.js";
 import { Logo, html, icon, useEffect, useRef, useState } from "./view.js";
 
 // enter exchanges an access code for a cookie, and begins again where everybody was.
 export async function enter(code) {
-  await api.login(codeIn(code));
+  await request("POST", "api/login", { token: codeIn(code) });
   keep("entered", Date.now()); // for the other tabs
   await entered();
 }
@@ -17,7 +17,7 @@ export async function enter(code) {
 export const codeIn = (text) => decodeURIComponent(text.trim().match(/token=([^&\s]+)/)?.[1] ?? text.trim());
 
 // leave signs out, and shows the door, in the other tabs, too.
-export const leave = () => api.signOut(app.me.sign_out).then(() => (keep("entered", 0), location.reload()), (problem) => toast(problem.message));
+export const leave = () => request("POST", app.me.sign_out).then(() => (keep("entered", 0), location.reload()), (problem) => toast(problem.message));
 
 // unknown says why a code may not be known, by what the server says of it: one that it makes
 // up itself, or one that each person has.

@@ -1,27 +1,45 @@
-// What a delivery does in its repository: plan, change, checks, findings, and what can
+// What a delivery does in its repository: change, checks, findings, and what can
 // be done about it. All of it is what the server measured.
 
 import { get, post, query, request } from "./api.js";
 import { api as shelf } from "./shelf.js";
 import { useKept } from "./fields.js";
-import { kept } from "./kept.js";
-import { app, inPerson, toast } from "./state.js";
+import { app, dismiss, inPerson, titleOf, toast, update } from "./state.js";
 import { capital, nameOf } from "./format.js";
-import { duration, fileIcon, same } from "./forms.js";
+import { duration, fileIcon } from "./forms.js";
+import { held } from "./held.js";
+import { takeFocus } from "./keys.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
 import { severities, withId } from "./phase.js";
 
-const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
+export const at = (id, more = "") => "api/deliveries/" + encodeURIComponent(id) + more;
 const api = {
   delivery: (id) => get(at(id)),
-  plan: async (id) => (await request("GET", at(id, "/plan"))).json(),
-  changePlan: async (id, plan) => (await request("PUT", at(id, "/plan"), plan)).json(),
   deliveryDiff: (id, step) => get(query(at(id, "/diff"), { step })),
   deliveryCheck: (id, check, file) => get(query(at(id, "/checks/" + encodeURIComponent(check)), { file })),
   actOnDelivery: (id, act) => post(at(id, "/act"), { act }),
+  dropResult: (id, written) => request("DELETE", query(at(id, "/result"), { written })),
 };
+
+// dropping are the deliveries whose results are dropped as far as people see it, though that may
+// still be undone.
+const dropping = new Set();
+
+// said is what was said last of what was done with a delivery.
+let said = null;
+
+// drop takes away what a delivery has built: see held. What somebody has done with it meanwhile
+// keeps it, the server compares.
+function drop({ session }, again) {
+  const info = app.sessions.get(session), name = `“${info ? titleOf(info) : "the delivery"}”`;
+  const back = () => (dropping.delete(session), update());
+  dropping.add(session);
+  if (said) dismiss(said);
+  held(`What ${name} has built is dropped`, () => api.dropResult(session, info?.written).then(again, (problem) => (toast(problem.message), back(), again())),
+    () => (back(), requestAnimationFrame(() => takeFocus(".outcome .danger", "#main h1")))); // the button is gone
+}
 
 // useSite fetches what there is of a delivery, anew whenever something has happened. It
 // is null where the delivery has no repository, or none yet. At a gate it is fetched at once:
@@ -33,26 +51,26 @@ export function useSite(id, key, atGate) {
     const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site && !atGate ? 400 : 0);
     return () => { here = false; clearTimeout(later); };
   }, [id, key]);
-  return [site, () => api.delivery(id).then(setSite, () => {})];
+  return [site && dropping.has(id) ? { isDropping: true, ...site, acts: [], files: [] } : site, () => api.delivery(id).then(setSite, () => {})];
 }
-
-const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
 
 // Outcome says what it came to, and offers what can be done about it.
 export function Outcome({ site, session, again }) {
   const [guidance, setGuidance] = useKept("guidance." + site.session);
   const [busy, setBusy] = useState(false);
+  if (site.dropped || site.isDropping) return html`<section class="card pad outcome" data-outcome="dropped" aria-label="Outcome"><h2>Dropped</h2><p class="small">${site.dropped ? "What it had built was dropped. Its branch and its commits are not there any more." : "In a few seconds its branch and its commits are gone. Until then it can be undone."}</p></section>`;
   if (!site.outcome) return null;
   const can = (act) => site.acts.includes(act);
   const doing = async (work) => {
     setBusy(true);
     try {
       const { done } = (await work()) ?? {};
-      if (done) toast(done);
-      await again();
+      if (said) dismiss(said);
+      said = done ? toast(done) : null;
     } catch (problem) {
-      toast(problem.message);
+      toast(problem.message); // perhaps of something that was done in another window
     }
+    await again();
     setBusy(false);
   };
   const added = site.files.reduce((n, f) => n + f.added, 0);
@@ -60,15 +78,16 @@ export function Outcome({ site, session, again }) {
   const commits = site.log?.length || site.commits.length;
   const { operator } = app.me;
   const isDone = site.outcome === "delivered";
-  return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.applied ? "taken" : "delivered"}</span>`}</div>
+  return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.untaken ? "partly taken" : site.applied ? "taken" : "delivered"}</span>`}</div>
     ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
+    ${site.untaken && html`<p class="small">What was made since it was taken is not in your project yet.</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge tall"><textarea rows="1" dir="auto" value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)}></textarea></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
       ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
-      <span class="grow"></span>${can("undo") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "undo"))}>${site.applied ? "Take it back" : "Drop it"}</button>`}</div><${Exactly} site=${site} /></section>`;
+      <span class="grow"></span>${can("revert") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "revert"))}>Take it back</button>`}${can("drop") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => drop(site, again)}>Drop it</button>`}</div><${Exactly} site=${site} /></section>`;
 }
 
 // Exactly is where the result is, for whoever works with it by hand.
@@ -78,13 +97,59 @@ function Exactly({ site }) {
 }
 
 // lineKind is what a line of a diff is.
-const lineKind = (line) => (line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("@@") ? "h" : line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : "");
+const lineKind = (line) => (line.startsWith("+") ? "a" : line.startsWith("-") ? "d" : "");
+
+// whereabouts is where a part of a change begins. All of a file that is new or gone is one part.
+function whereabouts(line) {
+  const [, begin, around] = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)/.exec(line) ?? [];
+  return begin === undefined ? [["h", line]] : / -0,0 | \+0,0 /.test(line.slice(0, 40)) ? [] : [["h", `line ${begin}${around && `, in ${around.trim()}`}`]];
+}
 
 // forGit are the lines of a diff that say nothing to people.
-const forGit = /^(index [0-9a-f]+\.\.|diff --git |new file mode |deleted file mode )/;
+const forGit = /^(index [0-9a-f]+\.\.|diff --git |(new file|deleted file|old|new) mode |similarity index |rename (from|to) |Binary files )/;
+
+// asNamed is a name as people see it: git quotes those that have quotes or such in them.
+const asNamed = (name) => (/^".*"$/.test(name) ? name.slice(1, -1).replace(/\\(.)/g, "$1") : name);
+
+const afterIn = (head, words) => head.find((line) => line.startsWith(words))?.slice(words.length);
+
+// modeIn says whether a file may be run, where that has changed.
+const modeIn = (head) => (afterIn(head, "new mode ") ? (afterIn(head, "new mode ") === "100755" ? ", which may be run now" : ", which may not be run any more") : "");
+
+// unsaid is what a diff says of a file of which it shows no line: head are the lines before any.
+function unsaid(head) {
+  const after = (words) => afterIn(head, words);
+  const both = head[0].slice("diff --git a/".length), path = after("rename to ") ?? both.slice(0, (both.length - 3) / 2); // twice the same, with " b/" between
+  const was = after(`rename from `), become = was ? `, which was ${asNamed(was)}` : after("new file mode ") ? ", new" : after("deleted file mode ") ? ", removed" : "";
+  return [["f", asNamed(path) + become + modeIn(head)], ...(after("Binary files ") ? [["h", "not a text"]] : [])];
+}
+
+// withHeads are the lines of a diff, each with its kind: in place of those that name a file for
+// programs, one that names it for people.
+export function withHeads(text) {
+  const lines = text.split("\n"), path = (line) => asNamed(line.slice(4).replace(/\t.*$/, "")).replace(/^[ab]\//, "");
+  const before = (i) => lines.slice(lines.lastIndexOf(lines.slice(Math.max(0, i - 8), i).findLast((line) => line.startsWith("diff --git ")), i), i);
+  const isHead = (i) => /^--- /.test(lines[i] ?? "") && /^\+\+\+ /.test(lines[i + 1] ?? "") && (i === 0 || forGit.test(lines[i - 1]) || /^@@ /.test(lines[i + 2] ?? ""));
+  let isPatch = false; // of what is no text
+  return lines.flatMap((line, i) => {
+    if (line === "GIT binary patch") isPatch = true;
+    if (line.startsWith("diff --git ")) {
+      isPatch = false;
+      const rest = lines.slice(i + 1, i + 12), end = rest.findIndex((l) => !forGit.test(l) || l.startsWith("diff --git ")), head = [line, ...(end < 0 ? rest : rest.slice(0, end))];
+      return isHead(i + head.length) ? [] : [...unsaid(head), ...(lines[i + head.length] === "GIT binary patch" ? [["h", "not a text"]] : [])];
+    }
+    if (isPatch || forGit.test(line) || isHead(i - 1)) return [];
+    if (line.startsWith("@@ ")) return whereabouts(line);
+    if (!isHead(i)) return [[lineKind(line), line]];
+    const was = path(line), is = path(lines[i + 1]);
+    return [["f", (was === "/dev/null" ? `${is}, new` : is === "/dev/null" ? `${was}, removed` : was === is ? is : `${is}, which was ${was}`) + modeIn(before(i))]];
+  });
+}
 
 // DiffLines shows a change line by line.
-export const DiffLines = ({ text, label }) => html`<div class="diff" tabindex="0" role="group" aria-label=${label}>${text.split("\n").filter((line) => !forGit.test(line)).slice(0, 5000).map((line, i) => html`<div key=${i} class=${lineKind(line)}>${line}</div>`)}</div>`;
+export const DiffLines = ({ text, label }) => html`<div class="diff" tabindex="0" role="group" aria-label=${label}>${withHeads(text).slice(0, 5000).map(([kind, line], i) => html`<div key=${i} class=${kind}>${line}</div>`)}</div>`;
+
+const stepOf = (commit) => commit?.title || `step ${commit?.step}`;
 
 // Change shows the change, of all steps or of one.
 export function Change({ site }) {
@@ -99,9 +164,9 @@ export function Change({ site }) {
   }, [isOpen, step, last]);
   if (!site.files.length) return null;
   return html`<section class="card pad change" aria-label="The change"><h2>The change</h2>
-    <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
+    <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}${f.from && html`<span class="faint">, which was ${f.from}</span>`}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
     <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
-      ${isOpen && site.commits.length > 0 && html`<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">all steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>${c.title || `step ${c.step}`}</option>`)}</select>`}</div>
+      ${isOpen && site.commits.length > 0 && html`<label class="btn sm pick"><span class="cut">${step ? stepOf(site.commits.find((c) => String(c.step) === step)) : "All steps"}</span>${icon("chevron-down")}<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">All steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>${stepOf(c)}</option>`)}</select></label>`}</div>
     ${isOpen && (diff ? html`<${DiffLines} text=${diff.text} label="Unified diff" />${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
 }
 
@@ -180,76 +245,4 @@ const ordinal = (n) => ["", "first", "second", "third"][n] ?? `${n}th`;
 export function Documents({ site, show }) {
   if (!site.documents.length) return null;
   return html`<section class="card pad" aria-label="Documents"><h2 class="h-17">Documents</h2><div class="stack">${site.documents.map((d) => html`<button type="button" class="bare row small" key=${d.path} onClick=${() => show(d.path)}>${icon(fileIcon(d.path))}<span class="link cut">${written[d.phase] ?? nameOf(d.path)}</span></button>`)}</div></section>`;
-}
-
-// SitePlan shows the plan with how each step stands, and lets a person change it.
-export function SitePlan({ site, session, again }) {
-  const [written, keepDraft] = useKept(draftOf(site), null);
-  const steps = site.plan?.steps ?? [], draft = written && site.acts.includes("plan") ? rebased(written, steps) : null;
-  const setDraft = (now) => keepDraft(now && { base: wordsOf(steps), steps: now });
-  if (!steps.length) return null;
-  const done = steps.filter((s) => s.status === "done").length;
-  const save = async () => {
-    try {
-      const now = (await api.plan(site.session)).steps ?? []; // another window may have changed it in between
-      const { changes } = await api.changePlan(site.session, { steps: rebased(written, now).map((s) => merged(s, now)) });
-      toast(!changes.length ? "Nothing has changed." : same(written.base, wordsOf(now)) ? "The plan is saved." : "The plan is saved, with what was changed elsewhere.");
-      setDraft(null);
-      await again();
-    } catch (problem) {
-      toast(problem.message);
-    }
-  };
-  return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
-    ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} setDraft=${setDraft} save=${save} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(inPerson(s.reason, session))}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
-    ${site.acts.includes("plan") && html`<div class="row pad-s"><button type="button" class="ghost sm" onClick=${() => setDraft(wordsOf(steps))}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
-}
-
-// merged is a step as it is now, with what was written of it, which may have been some time ago.
-// again says that it is to be done again.
-export const merged = ({ id, title, goal, again }, steps) => ({ status: "todo", ...steps.find((s) => s.id === id), id, title, goal, ...(again && { status: "todo", commit: "", reason: "" }) });
-
-// draftOf is where a window keeps its own changes of a plan, with the words that they are changes of.
-const draftOf = (site) => "own.plan." + site?.session;
-
-// wordsOf are what a person may change of steps.
-const wordsOf = (steps) => steps.map(({ id, title, goal = "" }) => ({ id, title, goal }));
-
-// freeId is the first number from n on that no step has.
-const freeId = (n, steps) => (steps.some((s) => s.id === String(n)) ? freeId(n + 1, steps) : String(n));
-
-// rebased are the changes of a plan that has been changed elsewhere since they were begun: what
-// is new there is taken over where nothing else is wanted here.
-export function rebased({ base, steps }, now) {
-  const find = (list, id) => list.find((s) => s.id === id), has = (list, id) => !!find(list, id);
-  if (same(base, wordsOf(now))) return steps;
-  const mine = steps.map((s) => (has(base, s.id) || !has(now, s.id) ? s : { ...s, id: freeId(1, [...now, ...base, ...steps]) })); // both have added one
-  const isChanged = (s) => !same(find(base, s.id), { id: s.id, title: s.title, goal: s.goal }) || s.again;
-  const arranged = same(base.map((s) => s.id), mine.map((s) => s.id)) ? now : mine;
-  const wanted = arranged.filter((s) => has(now, s.id) || isChanged(s));
-  const more = [...now.filter((s) => !has(base, s.id)), ...mine.filter(isChanged)].filter((s) => !has(wanted, s.id));
-  return [...wanted, ...more.filter((s, i) => !has(more.slice(0, i), s.id))].map(({ id }) => {
-    const own = find(mine, id), was = find(base, id), is = find(now, id), of = (key) => (own && (!is || own[key] !== was?.[key]) ? own[key] : (is[key] ?? ""));
-    return { id, title: of("title"), goal: of("goal"), ...(own?.again && { again: true }) };
-  });
-}
-
-// isUnsaved says that a plan was changed in this window and not saved.
-export function isUnsaved(site) {
-  const draft = kept(draftOf(site)), steps = site?.plan?.steps ?? [];
-  return !!draft && !same(rebased(draft, steps), wordsOf(steps));
-}
-
-function PlanEditor({ draft, steps, setDraft, save }) {
-  const change = (i, values) => setDraft(draft.map((s, j) => (i === j ? { ...s, ...values } : s)));
-  const move = (i, by) => {
-    const list = [...draft];
-    [list[i], list[i + by]] = [list[i + by], list[i]];
-    setDraft(list);
-  };
-  return html`<form class="stack pad" aria-label="Change the plan" onSubmit=${(e) => (e.preventDefault(), save())}>${draft.map((s) => merged(s, steps)).map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} aria-label=${`Title of step ${s.id}`} disabled=${s.status === "done"} onInput=${(e) => change(i, { title: e.target.value })} /></label>
-      <button type="button" class="tool" aria-label=${`Step ${s.id} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { again: true })}>Do it again</button>` : null}
-      <button type="button" class="tool" aria-label=${`Leave out step ${s.id}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
-      ${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" aria-label=${`Goal of step ${s.id}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
-    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${() => setDraft([...draft, { id: freeId(draft.length + 1, draft), title: "", goal: "" }])}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${() => setDraft(null)}>Cancel</button></div></form>`;
 }

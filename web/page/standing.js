@@ -113,9 +113,10 @@ export function wishedFor(session, gate) {
 }
 
 // historyOf is what happened, the latest first: [{ time, icon, tint, text }]. What was built
-// is taken, and taken back, outside of the session: takes says when.
-export function historyOf(session, gate, takes = []) {
+// is taken, taken back and dropped outside of the session: takes and dropped say when.
+export function historyOf(session, gate, takes = [], dropped = "") {
   const events = takes.map(({ at, back }) => ({ time: new Date(at).toISOString(), icon: back ? "repeat" : "check", tint: back ? "" : "good", text: back ? "You took it back" : "You took it" }));
+  if (dropped) events.push({ time: new Date(dropped).toISOString(), icon: "trash", text: "You dropped what it had built" });
   let runs = 0; // of the delivery itself
   for (const run of session.runs.values()) {
     const said = run.input?.custom?.extras?.guidance;

@@ -80,9 +80,6 @@ export function inPerson(text, session) {
   return text.replace(/(?<=\bstopped by )a person\b/gi, () => (user && user !== app.me.name ? user : "you"));
 }
 
-// brokenWords says why an agent cannot start: lacks is the file that is missing, if one is.
-export const brokenWords = (lacks) => `${lacks ? `${lacks} is missing.` : "Something that it is made of is missing or wrong."}${app.me.operator ? "" : " Ask whoever runs Troupe."}`;
-
 // castOf are the agents of a flow.
 export const castOf = (flow) => [...new Set((flow?.nodes ?? []).filter((n) => n.kind === "agent").map((n) => n.agent))];
 
@@ -93,10 +90,11 @@ export function nameIn(flow, node) {
   return same.length > 1 ? `${name(node)} ${same.indexOf(node) + 1}` : name(node);
 }
 
-// nameAt is what the node with an id is called in the flow of a name, "" where there is none.
-export function nameAt(name, id) {
+// nameAt is what the node with an id is called in the flow of a name, in one of its rounds: "" where
+// there is none.
+export function nameAt(name, id, round) {
   const flow = app.flows.find((f) => f.name === name), node = flow?.nodes?.find((n) => n.id === id);
-  return node ? nameIn(flow, node) : "";
+  return node ? nameIn(flow, node) + (round > 1 ? ", round " + round : "") : "";
 }
 
 export const isFlow = (id) => app.flows.some((flow) => flow.name === id);
@@ -148,11 +146,14 @@ let again = 0;
 
 let asking = 0;
 
+// listers ask for the conversations that a place lists beside the latest.
+export const listers = new Set();
+
 // list takes over the conversations as the server lists them, and as it has told of them since it
 // was asked.
 async function list() {
   if (!asking++) told.clear();
-  const sessions = new Map((await api.sessions().finally(() => asking--)).map((s) => [s.id, s]));
+  const sessions = new Map((await Promise.all([api.sessions, ...listers].map((ask) => ask())).finally(() => asking--)).flat().map((s) => [s.id, s]));
   for (const [id, session] of told) sessions.set(id, session);
   for (const [id, session] of sessions) {
     if (!session || leaving.has(id)) sessions.delete(id);
@@ -164,7 +165,7 @@ async function list() {
 // call notifies somebody of a conversation that has begun to wait.
 const call = (session) => app.known && waits(session) && !waits(app.sessions.get(session.id)) && import("./notify.js").then(({ notify }) => notify(session), () => {});
 
-const told = new Map();
+export const told = new Map();
 
 // renew asks again for what the configuration decides: who there is, which models, and who may do what.
 export const renew = () => Promise.all([api.agents(), api.models(), api.flows(), api.me()]).then(([agents, models, flows, me]) => update({ agents, models, flows, me }), () => {});
@@ -284,7 +285,11 @@ export function byTime(archived = false) {
   return [...app.sessions.values()].filter((s) => !!s.archived === archived && s.status !== "empty").sort((a, b) => (a.updated < b.updated ? 1 : -1));
 }
 
-export const waiting = () => byTime().filter(waits);
+export const waiting = () => byTime().filter(waits).sort((a, b) => isApproval(a) - isApproval(b));
+
+// isApproval says that a conversation asks before something is done. These come last: their cards
+// are larger, and what is read beside each other is in the order of the list.
+export const isApproval = (s) => s.question?.kind === "approval";
 
 // waits says that somebody is asked something in a conversation, though others may be at work in it.
 export const waits = (s) => s?.status === "waiting" || s?.question;

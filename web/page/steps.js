@@ -7,7 +7,7 @@ import { agentOf, app, nameAt } from "./state.js";
 export const runsOf = (flow, session) => new Map(flow.nodes.filter((n) => n.kind === "agent").map((n) => [n.id, [...session.runs.values()].filter((run) => run.node === n.id)]));
 
 // namesIn are what the runs of a flow's steps are called in a session.
-export const namesIn = (name, session) => new Map([...session.runs.values()].map((run) => [run.id, nameAt(name, run.node)]).filter(([, called]) => called));
+export const namesIn = (name, session) => new Map([...session.runs.values()].map((run) => [run.id, nameAt(name, run.node, run.round)]).filter(([, called]) => called));
 
 // askerIn is the agent that asks something in a session of a flow, by the name of its step.
 export function askerIn(name, session, { agent, run }) {

@@ -26,7 +26,7 @@ function itemsIn(tokens = [], found = []) {
         if (item.task) found.push(item);
         itemsIn(item.tokens, found);
       }
-    } else if (token.type === "blockquote") itemsIn(token.tokens, found);
+    } else if (/^(blockquote|details)$/.test(token.type)) itemsIn(token.tokens, found);
   }
   return found;
 }

@@ -1,10 +1,11 @@
 // The catalogue of what can go wrong, by its code: what happened, what it means, what
 // to do. The provider's own words are folded below.
 
+import { brokenWords } from "./broken.js";
 import { copy } from "./copy.js";
 import { money, nameOf, size } from "./format.js";
 import { address, go } from "./route.js";
-import { agentOf, app, brokenWords, castOf, isFlow, pipeline } from "./state.js";
+import { agentOf, app, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
@@ -99,7 +100,7 @@ const catalogue = {
   repeating: ["repeat", (c) => `${c.a} did the same thing over and over and was stopped`, () => "Say below what to do instead.", () => [], "soft"],
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
-  interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `What was finished ${c.until ? `by ${c.until}` : "before"} is on record; what was being written then is not. Going on has that written again from its beginning; no tool is used twice.`, (acts) => [onward(acts)], "soft"],
+  interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `What was finished ${c.until ? `by ${c.until}` : "before"} is on record. What was being written then begins again if it goes on; no tool is used twice.`, (acts) => [onward(acts)], "soft"],
   cancelled: ["circle-pause", (c) => (c.died ? "Troupe was restarted in the middle of this" : "Stopped"), (c, acts) => c.died ? "What was finished before that is on record; what was being written then is not." : c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
   delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],

@@ -1,9 +1,9 @@
 // Groups what happened into turns: what a person said, and what an agent did and said
 // about it.
 
-// turnsOf returns turns in order: { key, who: "you" | "agent", agent, node, time, items,
-// version, exchange }. Items of one agent that follow each other are one turn, but for those of
-// different nodes of a flow. exchange is
+// turnsOf returns turns in order: { key, who: "you" | "agent", agent, node, round, time,
+// items, version, exchange }. Items of one agent that follow each other are one turn, but for those of
+// different nodes of a flow, and of different rounds. exchange is
 // what an answer took, at the last of its turns that says something.
 export function turnsOf(items) {
   const turns = [];
@@ -12,11 +12,11 @@ export function turnsOf(items) {
     if (item.type === "handoff" && before?.type === "tool" && /^(transfer_to_|give_floor$)/.test(before.tool)) continue; // the call says it
     if (item.type === "user") {
       turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
-    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step && last.node === item.node) {
+    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step && last.node === item.node && last.round === item.round) {
       last.items.push(item);
       last.version += item.version + 1;
     } else {
-      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, node: item.node, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
+      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, node: item.node, round: item.round, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
     }
   }
   const told = new Set();
@@ -53,4 +53,23 @@ export function blocksOf(items) {
     } else if (item.type !== "answer" || item.text || item.thought) blocks.push({ type: item.type, key: item.key, items: [item] });
   }
   return blocks;
+}
+
+// listed is what a line begins with that offers a choice: "1. ", "- b) ", "[C] ".
+const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[a-z0-9]{1,3}\])\s+/i;
+
+// withoutChoices is a question without the lines that list its choices, which are shown on their
+// own. What it says of them itself stays.
+export const withoutChoices = (question, choices = []) => question.split("\n").filter((line) => !listed.test(line) || !choices.some(({ label }) => line.replace(listed, "").replace(/\*\*|`/g, "").startsWith(label))).join("\n").trim();
+
+// beforeQuestion is what an answer says before what it asks at its end, and lets choose from, which
+// a card shows. It is undefined where they cannot be told from all else that is said there.
+export function beforeQuestion(answer, { text, choices = [] }) {
+  const at = answer.lastIndexOf(text);
+  if (at < 0 || !text || !choices.length || withoutChoices(answer.slice(at), choices) !== withoutChoices(text, choices)) return;
+  const lines = answer.slice(0, at).trimEnd().split("\n"), n = choices.length;
+  const isList = (some) => some.length === n && some.every((line) => withoutChoices(line, choices) === "");
+  if (isList(lines.slice(-n))) lines.length -= n;
+  else if (!isList(answer.slice(at).split("\n").filter((line) => line.trim()).slice(-n))) return;
+  return lines.join("\n").trimEnd();
 }

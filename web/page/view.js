@@ -110,6 +110,7 @@ export function styled(load) {
     const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: here("views.css") });
     link.onload = link.onerror = resolve;
     document.querySelector('link[href$="phone.css"]').before(link);
+    document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", media: "print", href: here("print.css") })); // nobody waits for it
   });
   return Promise.all([load(), styling, import("./lib/icons-more.js")]).then(([module]) => module);
 }

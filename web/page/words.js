@@ -209,10 +209,3 @@ export const gates = {
   dependencies: { ask: "fetch these dependencies?", title: () => "The change wants other dependencies.", go: "Run the setup again" },
   environment: { ask: "can it go on?", title: () => "Something is missing that only you can put right.", go: "Try again" },
 };
-
-// listed is what a line begins with that offers a choice: "1. ", "- b) ", "[C] ".
-const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[a-z0-9]{1,3}\])\s+/i;
-
-// withoutChoices is a question without the lines that list its choices, which are shown on their
-// own. What it says of them itself stays.
-export const withoutChoices = (question, choices = []) => question.split("\n").filter((line) => !listed.test(line) || !choices.some(({ label }) => line.replace(listed, "").replace(/\*\*|`/g, "").startsWith(label))).join("\n").trim();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-const { amount, wholeNumber } = await import("../page/amount.js");
+const { amount, spell, wholeNumber } = await import("../page/amount.js");
 
 const meant = {
   "": "", 5: "5", "0.5": "0.5", ".5": "0.5", "0,5": "0.5", "0.125": "0.125", "0,125": "0.125", "7,50": "7.50", "1,5": "1.5", " $ 7.5 ": "7.5", "7 $": "7",
@@ -25,4 +25,8 @@ test("what is no number is left as it was typed, to be refused in its own words"
     assert.deepEqual(wholeNumber(typed), { value: typed }, typed);
     assert.ok(!(Number(typed) > 0) || typed === "1.", typed);
   }
+});
+
+test("a time is what people write", () => {
+  for (const [typed, value] of Object.entries({ "15 min": "15m", "1 h 30 min": "1h30m", "1 hour and 30 minutes": "1h30m", " 90 Sec ": "90s", "2 hrs, 5 mins": "2h5m", "15m": "15m", "1h30m": "1h30m", "": "", "two days": "two days", "15 min or so": "15 min or so" })) assert.deepEqual(spell(typed), { value }, typed);
 });

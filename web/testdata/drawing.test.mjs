@@ -20,6 +20,7 @@ const { Run } = await import("../page/run.js");
 const { Side } = await import("../page/side.js");
 const { Settings } = await import("../page/settings.js");
 const { Preview } = await import("../page/preview.js");
+const { reasonOf } = await import("../page/diagram.js");
 const { Compared, compared, counted, Lines, wordsIn } = await import("../page/changes.js");
 
 function draw(content) {
@@ -128,6 +129,7 @@ test("the words of a document and of its changes are counted by one rule", () =>
   const texts = ["", "# Brief\n\nMany **readers** pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen *readers* pay.\n\n1. one\n2. three\n\n> New.", "```\ncode is here\n```"];
   assert.deepEqual(texts.map(wordsIn), [0, 6, 9, 3]);
   assert.equal(wordsIn("| a | b |\n| --- | --- |\n| 1 | – |"), 3); // marks are no words
+  assert.equal(wordsIn("<details><summary>More</summary>\n\n- b c\n\n</details>"), 3);
   for (const before of texts) for (const after of texts) {
     const { added, removed } = counted(compared(before, after));
     assert.equal(wordsIn(before) + added - removed, wordsIn(after), JSON.stringify([before, after]));
@@ -244,4 +246,14 @@ test("a gate says what the checks said, what to be aware of, and that a plan is 
   const plan = gateOf("Planning failed.", { phase: "planning", next: "implementation", ready: false, status: "failed", lacking: "there is no plan to carry out", kept: 2 });
   assert.ok(plan.buttons.includes("Carry out the plan that is there"));
   assert.ok(!gateOf("Planning failed.", { phase: "planning", next: "implementation", lacking: "there is no plan to carry out" }).buttons.some((text) => /Carry out|Go on/.test(text)));
+});
+
+test("a diagram that cannot be drawn says what in which line is not understood", () => {
+  const many = ["SEMI", "NEWLINE", "EOF", "AMP", "START_LINK", "LINK"].map((name) => `'${name}'`).join(", ");
+  for (const [message, want] of [
+    [`Parse error on line 2:\n...aph TD  A --> --> B\n-----------------^\nExpecting ${many}, got 'MINUS'`, "line 2 is not understood at “--> B”: MINUS was not expected there."],
+    ["Parse error on line 3:\n...Alice->>Bob\n--------------^\nExpecting 'TXT', got 'NEWLINE'", "line 3 is not understood at its end: expected TXT, found NEWLINE."],
+    ["Lexical error on line 1. Unrecognized text.\ngraph §§\n------^", "line 1 is not understood at “§§”."],
+    ["No diagram type detected matching given configuration for text: x\nmore", "No diagram type detected matching given configuration for text: x"],
+  ]) assert.equal(reasonOf(message), want);
 });

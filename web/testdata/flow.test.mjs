@@ -117,3 +117,14 @@ test("no way from one member of a team to another leads behind a third", () => {
     }
   }
 });
+
+test("a sequence within a frame is drawn as its agents would be without it", () => {
+  const edges = [{ from: "3", to: "4" }, { from: "4", to: "3", back: true }];
+  const bare = laidOut({ nodes: [node("1", "loop", "polish"), node("3", "agent", "writer", "1"), node("4", "agent", "editor", "1")], edges });
+  const framed = laidOut({ nodes: [node("1", "loop", "polish"), node("2", "sequence", "", "1"), node("3", "agent", "writer", "2"), node("4", "agent", "editor", "2")], edges });
+  assert.deepEqual(framed.frames.map(({ id, h }) => [id, h]), bare.frames.map(({ id, h }) => [id, h]));
+  const branches = [["2", "left"], ["5", "right"], ["8", "third"]].flatMap(([id, name]) => [node(id, "sequence", name, "1"), node(+id + 1 + "", "agent", "asker", id), node(+id + 2 + "", "agent", "writer", id)]);
+  const { places } = laidOut({ nodes: [node("1", "parallel", "mixed"), ...branches], edges: [{ from: "9", to: "10" }, { from: "6", to: "7" }, { from: "3", to: "4" }] });
+  for (const [a, b, c] of [["3", "6", "9"], ["4", "7", "10"]]) assert.ok(places.get(a).y < places.get(b).y && places.get(b).y < places.get(c).y, JSON.stringify([...places]));
+  for (const [a, b] of [["3", "4"], ["6", "7"], ["9", "10"]]) assert.equal(places.get(a).y, places.get(b).y);
+});

@@ -35,16 +35,21 @@ const cases = {
   "other schemes": ["[a](javascript:alert(1)) [b](data:text/html,x) [c](//x.y) [d](/api)", "<p>a b c d</p>"],
   "html is text": ["a <b onclick=x>b</b> &lt;i&gt;", "<p>a <b onclick=x>b</b> <i></p>"],
   "but for a few": ["H<sub>2</sub>O<br>x<sup>2</sup> <kbd>K</kbd> <sub>open", "<p>H<sub>2</sub>O<br></br>x<sup>2</sup> <kbd>K</kbd> <sub>open</p>"],
+  "what is folded": ["a\n<details>\n<summary>**More**</summary>\n\n- b\n\n`c`\n\n</details>\n\nd", "<p>a</p><details><summary><strong>More</strong></summary><ul><li>b</li></ul><p><code>c</code></p></details><p>d</p>"],
+  "what is folded in one line": ["<details open><summary>A</summary>b</details>", "<details><summary>A</summary><p>b</p></details>"],
+  "what is folded, with other attributes": ["<details ontoggle=x><summary>A</summary></details>", "<p><details ontoggle=x><summary>A</summary></details></p>"],
+  "what is folded within": ["<details><summary>A</summary>\n\nb\n\n<details><summary>C</summary>\n\nd\n\n</details>\n\n</details>\n\ne", "<details><summary>A</summary><p>b</p></details><details><summary>C</summary><p>d</p></details><p>e</p>"],
+  "what is folded and has no end": ["<details><summary>A</summary>\n\n<script>b</script>", "<details><summary>A</summary><p><script>b</script></p></details>"],
   "engine's names": ["Saved {session-folder}/a.md and `{output_folder}/b.md`, {{title}} stays", "<p>Saved a.md and <code>b.md</code>, {{title}} stays</p>"],
 };
 for (const [name, [text, want]] of Object.entries(cases)) test("prose: " + name, () => assert.equal(shown(text), want));
 
-const elements = new Set("div p pre h1 h2 h3 h4 hr blockquote ul ol li table thead tbody tr th td em strong s code br a span header button input sub sup kbd svg path rect circle line polyline polygon ellipse figure iframe".split(" "));
+const elements = new Set("div p pre h1 h2 h3 h4 hr blockquote ul ol li table thead tbody tr th td em strong s code br a span header button input sub sup kbd details summary svg path rect circle line polyline polygon ellipse figure iframe".split(" "));
 const all = (node) => [node, ...node.childNodes.flatMap(all)];
 
 test("nothing but the known elements comes out, whatever goes in", () => {
   for (const text of naughty()) {
-    for (const form of [text, `[${text}](${text})`, `![x](${text})`, `<${text}>`, `- ${text}\n> ${text}`, `| ${text} |\n|--|\n| ${text} |`, "```" + text + "\n" + text, "```mermaid\n" + text + "\n```", `$$${text}$$`, `\\(${text}\\)`]) {
+    for (const form of [text, `[${text}](${text})`, `![x](${text})`, `<${text}>`, `- ${text}\n> ${text}`, `| ${text} |\n|--|\n| ${text} |`, "```" + text + "\n" + text, "```mermaid\n" + text + "\n```", `$$${text}$$`, `\\(${text}\\)`, `<details><summary>${text}</summary>\n\n${text}\n\n</details>`, `<details ${text}><summary ${text}>${text}`]) {
       for (const node of all(draw(form))) {
         if (!(node instanceof Element)) continue;
         assert.ok(elements.has(node.localName), `${node.localName} for ${form}`);
@@ -69,7 +74,7 @@ test("a text that grows is drawn as the whole is, and what is complete is not to
 });
 
 test("what is made to be hard to read takes no longer than its share", () => {
-  const shapes = ["[", "[](", "*a ", "`a``b```c", "> ", "- ", "|", "https://a", "<http://", "- a\n", "a**b", "***a ", "_a", "![", "1. ", "$$", "\\(", "<sub>"];
+  const shapes = ["[", "[](", "*a ", "`a``b```c", "> ", "- ", "|", "https://a", "<http://", "- a\n", "a**b", "***a ", "_a", "![", "1. ", "$$", "\\(", "<sub>", "<details>\n\n", "<details><summary>a</summary>\n\n", "<details><summary>"];
   for (const shape of shapes) {
     const start = process.cpuUsage().user;
     lex(shape.repeat(60_000 / shape.length));

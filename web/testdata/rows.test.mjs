@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { drawnFrom, labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
+const { drawnFrom, labelOf, madeIn, piecesOf, rounded, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -239,4 +239,9 @@ test("the bar of a tool is as long as it took, and not as what is on record of i
   assert.equal(drawnFrom(row(90)), at(0)); // never before it was begun
   assert.equal(drawnFrom(row(undefined)), at(0));
   assert.equal(drawnFrom(row(undefined, "")), at(0)); // it runs
+});
+
+test("an axis counts in numbers that people count in, and no call ends beyond it", () => {
+  for (const [total, is] of [[1, 4], [73, 80], [68, 80], [500, 800], [2400, 2400], [9000, 10_000], [61_000, 80_000], [130_000, 180_000], [3_700_000, 4_800_000], [2e8, 345_600_000]]) assert.equal(rounded(total), is, `of ${total}`);
+  for (let total = 1; total < 1e10; total *= 1.07) assert.ok(rounded(total) >= total && (total < 5 || rounded(total) < total * 2 || total > 1.6e8), `of ${total}`);
 });

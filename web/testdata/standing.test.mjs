@@ -6,7 +6,7 @@ install();
 const { historyOf, howOf, phasesOf, standingOf, states, timesOf, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
-const { measuredOf } = await import("../page/site.js");
+const { measuredOf, withHeads } = await import("../page/site.js");
 const { Session } = await import("../page/fold.js");
 const { turnsOf } = await import("../page/turns.js");
 
@@ -252,10 +252,11 @@ test("what was taken, and taken back, is in what happened", () => {
   add(1, "d", "", "run_finished", { output: {} }, "deliver");
   const told = historyOf(s, null, [{ at: at(100) }, { at: at(200), back: true }]).map((e) => e.text);
   assert.deepEqual(told.slice(0, 2), ["You took it back", "You took it"]);
+  assert.equal(historyOf(s, null, [{ at: at(100) }], at(300))[0].text, "You dropped what it had built");
 });
 
 test("what was written of a step some time ago leaves it as it stands now, unless it is to be done again", async () => {
-  const { merged } = await import("../page/site.js");
+  const { merged } = await import("../page/plan.js");
   const steps = [{ id: "1", title: "One", goal: "Do it", status: "done", commit: "abc", files: ["a"] }];
   assert.deepEqual(merged({ id: "1", title: "First", goal: "Do it", status: "todo" }, steps), { ...steps[0], title: "First" });
   assert.deepEqual(merged({ id: "1", title: "One", goal: "Do it", again: true }, steps), { ...steps[0], status: "todo", commit: "", reason: "" });
@@ -263,15 +264,64 @@ test("what was written of a step some time ago leaves it as it stands now, unles
 });
 
 test("changes of a plan that was changed elsewhere meanwhile keep what is new there", async () => {
-  const { rebased } = await import("../page/site.js");
+  const { rebased } = await import("../page/plan.js");
   const step = (id, title, more) => ({ id, title, goal: "", ...more });
   const base = [step("1", "One"), step("2", "Two")];
   const of = (steps, now) => rebased({ base, steps }, now).map((s) => s.id + s.title + (s.again ? "!" : "")).join();
   assert.equal(of([step("1", "One"), step("2", "Second")], [step("1", "First", { status: "done" }), step("2", "Two")]), "1First,2Second");
   assert.equal(of([step("1", "Mine"), step("2", "Two")], [step("1", "Theirs"), step("2", "Two")]), "1Mine,2Two");
-  assert.equal(of([step("1", "One"), step("2", "Two"), step("3", "Mine")], [...base, step("3", "Theirs")]), "1One,2Two,4Mine,3Theirs");
+  assert.equal(of([step("1", "One"), step("2", "Two"), step("3", "Mine")], [...base, step("3", "Theirs")]), "1One,2Two,3Theirs,4Mine");
   assert.equal(of([step("2", "Two"), step("1", "One")], [step("1", "First"), step("2", "Two")]), "2Two,1First");
   assert.equal(of([step("1", "One")], [step("1", "First"), step("2", "Two")]), "1First", "which is left out here");
-  assert.equal(of([step("1", "One", { again: true }), step("2", "Second")], [step("2", "Two")]), "2Second,1One!", "which is left out there");
+  assert.equal(of([step("1", "One", { again: true }), step("2", "Second")], [step("2", "Two")]), "1One!,2Second", "which is left out there, at its place");
   assert.equal(of(base, [step("2", "Two")]), "2Two");
+});
+
+test("what was written for a step that was done meanwhile is not put into the plan, and is not lost", async () => {
+  const { clashes, overtaken, rebased } = await import("../page/plan.js");
+  const step = (id, title, more) => ({ id, title, goal: "", ...more });
+  const base = [step("1", "One"), step("2", "Two")], isDone = [step("1", "One", { status: "done" }), step("2", "Two", { status: "done" })];
+  const of = (steps, now, done = []) => rebased({ base, steps, done }, now).map((s) => s.id + s.title + (s.again ? "!" : "")).join();
+  const late = [base[0], step("2", "Late", { goal: "Later" }), step("3", "Three")];
+  assert.equal(of(late, isDone), "1One,2Two,3Three");
+  assert.deepEqual(overtaken({ base, steps: late, done: [] }, isDone), [{ id: "2", title: "Late", goal: "Later" }]);
+  assert.deepEqual(overtaken({ base, steps: late, done: ["1", "2"] }, [...isDone, step("3", "Theirs", { status: "done" })]), [], "which has another number then");
+  assert.equal(of([base[0]], isDone), "1One,2Two", "which was left out here before it was done");
+  assert.equal(of([step("1", "One", { again: true }), base[1]], isDone), "1One,2Two");
+  assert.equal(of([step("1", "First", { again: true }), base[1]], isDone, ["1", "2"]), "1First!,2Two", "which is to be done again");
+  assert.deepEqual(overtaken({ base, steps: [step("1", "First", { again: true }), base[1]], done: ["1", "2"] }, isDone), []);
+  assert.deepEqual(clashes({ base, steps: [step("1", "Mine"), base[1]], done: [] }, [step("1", "Theirs", { status: "done" }), base[1]]), []);
+});
+
+test("a plan is as shown while its words are", async () => {
+  const { isAsShown } = await import("../page/plan.js");
+  const site = { session: "s", plan: { steps: [{ id: "1", title: "One", goal: "", status: "todo" }] } };
+  const now = (title) => (globalThis.fetch = async () => Response.json({ steps: [{ id: "1", title, status: "doing" }] }));
+  assert.equal((now("One"), await isAsShown(site)), true);
+  assert.equal((now("First"), await isAsShown(site)), false);
+});
+
+test("what was changed in a plan both here and elsewhere is a clash, and nothing else is", async () => {
+  const { clashes } = await import("../page/plan.js");
+  const step = (id, title, goal = "") => ({ id, title, goal });
+  const base = [step("1", "One"), step("2", "Two")];
+  const of = (steps, now) => clashes({ base, steps }, now).map((c) => c.id + (c.is?.title ?? "-")).join();
+  assert.equal(of([step("1", "Mine"), base[1]], [step("1", "Theirs"), base[1]]), "1Theirs");
+  assert.equal(of([step("1", "Same"), base[1]], [step("1", "Same"), base[1]]), "");
+  assert.equal(of([step("1", "Mine"), base[1]], [step("1", "One", "Do it"), base[1]]), "", "another part of it");
+  assert.equal(of([step("1", "One", "Mine"), base[1]], [step("1", "One", "Theirs"), base[1]]), "1One");
+  assert.equal(of([base[1]], [step("1", "Theirs"), base[1]]), "1Theirs", "which is left out here");
+  assert.equal(of([step("1", "Mine"), base[1]], [base[1]]), "1-", "which is left out there");
+  assert.equal(of([base[0]], [base[0]]), "");
+  assert.equal(of([base[1], base[0]], [{ ...base[0], status: "done" }, step("2", "Second")]), "");
+});
+
+test("a diff names its files for people, once each", () => {
+  const diff = "diff --git a/new.ok b/new.ok\nnew file mode 100644\nindex 000..12a\n--- /dev/null\n+++ b/new.ok\n@@ -0,0 +1 @@\n+good\ndiff --git a/old.sql b/old.sql\nindex 12a..34b 100644\n--- a/old.sql\n+++ b/old.sql\n@@ -1 +1 @@\n--- a comment\n+++ another";
+  assert.deepEqual(withHeads(diff).map(([kind, line]) => `${kind} ${line}`), ["f new.ok, new", "a +good", "f old.sql", "h line 1", "d --- a comment", "a +++ another"]);
+  assert.deepEqual(withHeads("--- a/gone.md\n+++ /dev/null\n-was").map(([, line]) => line), ["gone.md, removed", "-was"]);
+  const unchanged = ["diff --git a/old name.txt b/new name.txt", "similarity index 100%", "rename from old name.txt", "rename to new name.txt", "diff --git a/empty b/empty", "new file mode 100644", "index 000..e69", "diff --git a/run.sh b/run.sh", "old mode 100644", "new mode 100755", "diff --git a/p b/p.png", "similarity index 90%", "rename from p", "rename to p.png", "index 0e..1f 100644", "Binary files a/p and b/p.png differ", "diff --git a/dot.png b/dot.png", "new file mode 100644", "index 000..0e", "GIT binary patch", "literal 8", "PcmZQz{", "", "literal 0", "HcmV?d00001", "",
+    "diff --git a/go.sh b/go.sh", "old mode 100644", "new mode 100755", "index 0e..1f", "--- a/go.sh", "+++ b/go.sh", "@@ -1 +1 @@", "-a", "+b", 'diff --git "a/my \\"plan\\".txt" "b/my \\"plan\\".txt"', "index 0e..1f 100644", '--- "a/my \\"plan\\".txt"', '+++ "b/my \\"plan\\".txt"', "@@ -1 +1 @@", "+b",
+    "diff --git a/was.go b/is.go", "similarity index 80%", "rename from was.go", "rename to is.go", "index 0e..1f 100644", "--- a/was.go", "+++ b/is.go", "@@ -10,2 +12,2 @@ func main() {", "-a", "+rename to b"];
+  assert.deepEqual(withHeads(unchanged.join("\n")).map(([kind, line]) => `${kind} ${line}`), ["f new name.txt, which was old name.txt", "f empty, new", "f run.sh, which may be run now", "f p.png, which was p", "h not a text", "f dot.png, new", "h not a text", "f go.sh, which may be run now", "h line 1", "d -a", "a +b", 'f my "plan".txt', "h line 1", "a +b", "f is.go, which was was.go", "h line 12, in func main() {", "d -a", "a +rename to b"]);
 });

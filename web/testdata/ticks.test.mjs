@@ -10,8 +10,8 @@ const { ticked } = await import("../page/ticks.js");
 const all = (text) => [...ticked(text, lex(text)).values()].map((to) => to());
 
 test("a box that is ticked is the only thing that changes", () => {
-  const text = "# Open\n\n- [ ] who empties it?\n  - [x] on Sundays\n- no box\n\n> 1. [ ] quoted\n\n```md\n- [ ] an example\n```\n\n* [X] last, with `[ ]` and [ ] in it\n";
-  const marks = ["- [ ] who", "- [x] on", "1. [ ] quoted", "* [X] last"];
+  const text = "# Open\n\n- [ ] who empties it?\n  - [x] on Sundays\n- no box\n\n> 1. [ ] quoted\n\n```md\n- [ ] an example\n```\n\n<details><summary>More</summary>\n\n- [ ] folded\n\n</details>\n\n* [X] last, with `[ ]` and [ ] in it\n";
+  const marks = ["- [ ] who", "- [x] on", "1. [ ] quoted", "- [ ] folded", "* [X] last"];
   const made = all(text);
   assert.equal(made.length, marks.length);
   marks.forEach((mark, i) => assert.equal(made[i], text.replace(mark, mark.replace(/\[(.)\]/, (_, was) => (was === " " ? "[x]" : "[ ]")))));

@@ -114,3 +114,29 @@ test("a handover that is refused again and again is one line, whatever is said i
   assert.deepEqual(blocks.map((b) => [b.type, b.items.length]), [["answer", 1], ["calls", 3], ["answer", 1], ["answer", 1], ["calls", 1], ["answer", 1], ["calls", 1]]);
   assert.deepEqual(did([call(1), call(2), call(3)]), ["Could not hand over to poet, 3 times"]);
 });
+
+test("what a card asks is not said twice", async () => {
+  const { beforeQuestion } = await import("../page/turns.js");
+  const choices = [{ label: "Yes", description: "the bank needs a reader" }, { label: "No", description: "" }];
+  const list = "1. **Yes**: the bank needs a reader\n2. No";
+  for (const [answer, text, before] of [
+    ["It is written.\n\nShall it?\n\n" + list, "Shall it?", "It is written."],
+    ["It is written.\n\nShall it?\n" + list, "Shall it?\n" + list, "It is written."],
+    ["Shall it?\n\n" + list, "Shall it?", ""],
+    ["It is written.\n\n" + list + "\n\nWhich one?", "Which one?", "It is written."],
+    ["Shall it? I think so.\n\nShall it?\n\n" + list, "Shall it?", "Shall it? I think so."],
+    ["Shall it?\n\n" + list + "\n\nAnswer with a number.", "Shall it?", undefined], // that is said in the answer alone
+    ["Shall it?\n\n1. Yes\n   or later\n2. No", "Shall it?", undefined],
+    ["Shall it?\n\n1. Yes\n2. No\n3. Whatever else, at length", "Shall it?", undefined],
+    ["1. Yes\n\nShall it?", "Shall it?", undefined],
+    ["It is written.", "Shall it?", undefined],
+  ]) assert.equal(beforeQuestion(answer, { text, choices }), before, answer);
+});
+
+test("what was found is quoted without what only a program needs", async () => {
+  const { quote } = await import("../page/found.js");
+  for (const [line, said] of [
+    ["…| Way | Lockers | Full on |", "“…Way, Lockers, Full on”"], ["| One bank | 24 | 41 nights |…", "“One bank, 24, 41 nights…”"], ['{"lockers": 24, "sundays": {"full": 41', "“lockers: 24, sundays: full: 41”"],
+    ["## A **bank** of `lockers`", "“A bank of lockers”"], ["See [the plan](plan.md) of it", "“See the plan of it”"], ["either | or", "“either | or”"], ["She said: \"lockers\"", "“She said: \"lockers\"”"], ["", ""],
+  ]) assert.equal(quote(line), said, line);
+});

@@ -29,7 +29,7 @@ addEventListener("message", async ({ source, data }) => {
     place.replaceChildren(document.importNode(parsed, true));
     parent.postMessage({ height: Math.ceil(place.getBoundingClientRect().height) + 8 }, "*");
   } catch (error) {
-    parent.postMessage({ failed: String(error?.message ?? error).split("\n")[0] }, "*");
+    parent.postMessage({ failed: String(error?.message ?? error) }, "*");
   }
 });
 parent.postMessage({ ready: true }, "*");
