@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/knowledge"
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -152,5 +153,23 @@ func TestStepsAreFoundInTheEmbeddedBase(t *testing.T) {
 	}
 	if found != 12 {
 		t.Errorf("%d steps were looked up", found)
+	}
+}
+
+// A builder may rename a file and change it in one answer; the report names it once, as git does.
+func TestAFileThatIsRenamedAndChangedIsOne(t *testing.T) {
+	y := shellYard(t).with("implementation", func(step, _ string, _ int) string {
+		if step == "2" {
+			return built(fileOf("step2.ok", "good\n"))
+		}
+		return built(object{"name": "notes.txt", "path": "notes.txt", "to": "docs/notes.txt", "type": "rename"}, edited("docs/notes.txt", "two", "2"), fileOf("step1.ok", "good\n"))
+	})
+	r := y.mustRun(pipeline.OutcomeDelivered)
+	i := slices.IndexFunc(r.Files, func(f git.Stat) bool { return f.From == "notes.txt" })
+	if i < 0 || r.Files[i] != (git.Stat{Path: "docs/notes.txt", From: "notes.txt", Added: 1, Removed: 1}) {
+		t.Errorf("%+v", r.Files)
+	}
+	if slices.ContainsFunc(r.Files, func(f git.Stat) bool { return f.Path == "notes.txt" }) || y.sh("git show "+r.Branch+":docs/notes.txt") != "one\n2\nthree\n" {
+		t.Errorf("%+v", r.Files)
 	}
 }

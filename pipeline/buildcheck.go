@@ -37,7 +37,9 @@ func (b *builder) checkAll(ctx context.Context, notes string) (feedback string, 
 	}
 	var changed []string
 	for _, f := range change.Files {
-		changed = append(changed, f.Path)
+		if changed = append(changed, f.Path); f.From != "" {
+			changed = append(changed, f.From)
+		}
 	}
 	var spent time.Duration
 	b.passed = nil

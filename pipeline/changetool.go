@@ -295,7 +295,7 @@ type diffResult struct {
 
 func (s *workshop) diffTool() troupe.Tool {
 	return onSite(s, toolDiff, "Shows the whole change.", func(ctx context.Context, o *openSite, in diffRequest) (out diffResult, err error) {
-		if out.Files, err = o.worktree.Stats(ctx, in.From, in.To); err != nil {
+		if out.Files, err = o.worktree.Repo.Renamed(ctx, in.From, in.To); err != nil {
 			return out, err
 		}
 		text, err := o.worktree.Diff(ctx, in.From, in.To)
@@ -307,7 +307,7 @@ func (s *workshop) diffTool() troupe.Tool {
 // statTool says which files differ, without showing how.
 func (s *workshop) statTool() troupe.Tool {
 	return onSite(s, "count_changes", "Says which files were changed.", func(ctx context.Context, o *openSite, in diffRequest) (diffResult, error) {
-		files, err := o.worktree.Stats(ctx, in.From, in.To)
+		files, err := o.worktree.Repo.Renamed(ctx, in.From, in.To)
 		out := diffResult{Files: append([]git.Stat{}, files...)}
 		if err == nil && in.Log {
 			out.Log, err = o.worktree.Repo.Log(ctx, in.From, in.To)

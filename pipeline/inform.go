@@ -11,7 +11,7 @@ import (
 const stepTask = `Carry out the one step that is given under "step", and nothing else. Look at the code with your tools before you change it. Return every change as an artifact:
 - {"name", "path", "type": "edit", "edits": [{"search": "...", "replace": "...", "count": 1}]} changes a file. "search" must be copied exactly from the file, without line numbers, and occur exactly once ("count" says how often, where it is more; "all": true means everywhere). All edits refer to the file as it is before your answer. Take a few lines around the place so that it is unique.
 - {"name", "path", "type": "file", "content": "..."} is a new file, or replaces one that you have seen whole. Never leave anything out.
-- {"name", "path", "type": "delete"} and {"name", "path", "to": "new/path", "type": "rename"}.
+- {"name", "path", "type": "delete"} and {"name", "path", "to": "new/path", "type": "rename"}, which may have "edits" too.
 Changing a test that was there, or what defines the checks, needs "metadata": {"reason": "..."}. Tests must not be removed or weakened. Add tests for what you build.
 "outputs" has "step" (its id), "summary" (one or two sentences for the commit), "done": true, "files_changed", "steps_completed", and "more": true if the rest comes in your next answer.
 After your answer the project's checks run, and you are told what fails.`

@@ -12,7 +12,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/checks"
 	"github.com/troupe-dev/troupe/internal/edit"
-	"github.com/troupe-dev/troupe/internal/git"
 )
 
 // inTurn is a tool that says one thing after the other, and notes what it is asked.
@@ -188,7 +187,7 @@ func TestClaimsOfAReviewAreHeldAgainstFacts(t *testing.T) {
 		inRun(t, func(ctx context.Context, run *troupe.Run) error {
 			w := &work{delivery: &delivery{}, run: run, Result: Result{Outputs: json.RawMessage(`{"tests_passed":` + c.said + `}`)}}
 			r := &review{}
-			err := w.holdAgainstFacts(ctx, r, c.baseline, c.verified, diffResult{Files: []git.Stat{}})
+			err := w.holdAgainstFacts(ctx, r, c.baseline, c.verified)
 			if got := strings.Join(r.Claims, "; "); got != c.claim || string(w.Outputs) != `{"tests_passed":`+c.fact+`}` || len(w.Warnings) != len(r.Claims) {
 				t.Errorf("%s: %q, %s, %q", name, got, w.Outputs, w.Warnings)
 			}
@@ -212,7 +211,7 @@ func TestFindingsAreTried(t *testing.T) {
 				{ID: "AC4", State: criterionNotMet, Evidence: "gone.go"}, {ID: "AC5", State: criterionMet},
 			},
 		}
-		err := w.holdAgainstFacts(ctx, r, nil, []checks.Outcome{{Name: "test", Exit: 1}}, diffResult{})
+		err := w.holdAgainstFacts(ctx, r, nil, []checks.Outcome{{Name: "test", Exit: 1}})
 		var got []string
 		for _, f := range r.Findings {
 			got = append(got, fmt.Sprint(f.ID, f.Proven, f.Fell))

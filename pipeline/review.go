@@ -259,7 +259,7 @@ func (w *work) inspect(ctx context.Context, in troupe.Handoff) error {
 	w.Status, w.Outputs, w.NextPhase = out.Status, out.Outputs, out.NextPhase
 	if out.Status != "failed" {
 		w.Review = readReview(out.Outputs, w.in.Criteria)
-		if err := w.holdAgainstFacts(ctx, w.Review, baseline, verified, change); err != nil {
+		if err := w.holdAgainstFacts(ctx, w.Review, baseline, verified); err != nil {
 			return err
 		}
 	}
@@ -430,7 +430,7 @@ func (w *work) holdEvidence(ctx context.Context, r *review) error {
 }
 
 // holdAgainstFacts sets claims beside what is known, and tries the tests of findings.
-func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verified []checks.Outcome, change diffResult) error {
+func (w *work) holdAgainstFacts(ctx context.Context, r *review, baseline, verified []checks.Outcome) error {
 	passed := len(verified) > 0
 	for _, o := range verified {
 		passed = passed && (o.OK || verdictOn(o, before(baseline, o.Name)) == nil)

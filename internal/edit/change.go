@@ -155,6 +155,7 @@ func Make(tree Tree, changes []Change, rules Rules) (*Plan, error) {
 		return m.Plan, nil
 	}
 	taken := map[string]bool{}
+	changes, edits := ofRenamed(changes)
 	for _, c := range changes {
 		if taken[c.Path] {
 			m.explain(c.Path, "it is there twice. Put all edits of a file into one artifact.", "it was changed twice at once")
@@ -168,9 +169,46 @@ func Make(tree Tree, changes []Change, rules Rules) (*Plan, error) {
 		if len(m.Problems) == before {
 			m.Fits = append(m.Fits, c.Path)
 		}
+		for _, e := range edits[c.Path] {
+			m.editRenamed(c, e)
+		}
 	}
 	m.twins()
 	return m.Plan, nil
+}
+
+// ofRenamed takes the edits of files that are renamed out of changes, by the path of the rename. They
+// may name such a file as it was called or as it is called then.
+func ofRenamed(changes []Change) (others []Change, edits map[string][]Change) {
+	renames := map[string]string{}
+	for _, c := range changes {
+		if c.Type == TypeRename && c.Broken == "" && c.Path != c.To {
+			renames[c.Path], renames[c.To] = c.Path, c.Path
+		}
+	}
+	edits = map[string][]Change{}
+	for _, c := range changes {
+		if rename, ok := renames[c.Path]; ok && c.Type == TypeEdit && c.Broken == "" {
+			edits[rename] = append(edits[rename], c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return others, edits
+}
+
+// editRenamed changes a file further that is renamed, if it can be.
+func (m *making) editRenamed(rename, c Change) {
+	i := slices.IndexFunc(m.Writes, func(w Write) bool { return w.Path == rename.To })
+	if i < 0 || !m.hasEdits(c) {
+		return
+	}
+	if text, ok := m.edited(c, m.Writes[i].Content); ok {
+		m.Writes[i].Content = text
+		if c.Path != rename.Path {
+			m.Fits = append(m.Fits, c.Path)
+		}
+	}
 }
 
 // making is a plan in the making.
@@ -248,24 +286,37 @@ func (m *making) edit(c Change, old File, exists bool) {
 	case !exists:
 		m.missing(c)
 		return
-	case len(c.Edits) == 0:
-		m.explain(c.Path, `an artifact of the type "edit" needs edits.`, "it was not said what to change in it")
+	case !m.hasEdits(c):
 		return
 	case !IsText(old.Content):
 		m.refuse(c.Path, "it is binary.")
 		return
 	}
-	text, notes, misfits := Apply(old.Content, c.Edits)
+	if text, ok := m.edited(c, old.Content); ok && (onlyDependencies(c.Path, old.Content, text) || m.sensitive(c)) {
+		m.write(c.Path, text, modeOf(c.Mode, old.Mode))
+	}
+}
+
+func (m *making) hasEdits(c Change) bool {
+	if len(c.Edits) == 0 {
+		m.explain(c.Path, `an artifact of the type "edit" needs edits.`, "it was not said what to change in it")
+	}
+	return len(c.Edits) > 0
+}
+
+// edited is what edits make of a text, where all of them fit.
+func (m *making) edited(c Change, text string) (string, bool) {
+	text, notes, misfits := Apply(text, c.Edits)
 	for _, misfit := range misfits {
 		m.explain(c.Path, fmt.Sprintf("edit %d: %s", misfit.Edit, misfit.Message), misfit.Plain)
 	}
-	if misfits != nil || !onlyDependencies(c.Path, old.Content, text) && !m.sensitive(c) {
-		return
+	if misfits != nil {
+		return "", false
 	}
 	for _, note := range notes {
 		m.Notes = append(m.Notes, c.Path+", "+note)
 	}
-	m.write(c.Path, text, modeOf(c.Mode, old.Mode))
+	return text, true
 }
 
 func (m *making) file(c Change, old File, exists bool) {
@@ -314,19 +365,17 @@ func (m *making) rename(c Change, old File, exists bool) error {
 		m.refuse(c.Path, fmt.Sprintf("%s exists already.", c.To))
 		return nil
 	}
-	if !m.sensitive(c) {
+	if !m.sensitive(c) || !m.sensitive(Change{Path: c.To, Type: c.Type, Reason: c.Reason}) {
 		return nil
 	}
-	text := old.Content
+	text, fits := old.Content, true
 	if len(c.Edits) > 0 {
-		var misfits []Misfit
-		if text, _, misfits = Apply(text, c.Edits); misfits != nil {
-			m.explain(c.Path, fmt.Sprintf("edit %d: %s", misfits[0].Edit, misfits[0].Message), misfits[0].Plain)
-			return nil
-		}
+		text, fits = m.edited(c, text)
 	}
-	m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
-	m.write(c.To, text, old.Mode)
+	if fits {
+		m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
+		m.write(c.To, text, old.Mode)
+	}
 	return nil
 }
 
@@ -336,6 +385,8 @@ func (m *making) write(name, content, mode string) {
 		m.refuse(name, fmt.Sprintf("it would have %d bytes; %d are allowed.", len(content), MaxFile))
 	case !IsText(content):
 		m.refuse(name, "its content is binary.")
+	case slices.ContainsFunc(m.Writes, func(w Write) bool { return w.Path == name && !w.Delete }):
+		m.explain(name, "two artifacts write it. Put all that is to become of a file into one.", "it was written twice at once")
 	default:
 		m.Writes = append(m.Writes, Write{Path: name, Content: content, Mode: mode})
 	}

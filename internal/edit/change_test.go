@@ -78,6 +78,8 @@ func TestChanges(t *testing.T) {
 		{"change the checks", `{"path":"Makefile","type":"edit","edits":[{"search":"test:","replace":"test: x"}]}`, all, "", "what defines the checks"},
 		{"rename", `{"path":"a.go","to":"b.go","type":"rename"}`, all, "a.go deleted b.go=package a\n", ""},
 		{"rename to what is there", `{"path":"a.go","to":"run.sh","type":"rename"}`, all, "", "exists already"},
+		{"rename to what defines the checks", `{"path":"a.go","to":"Makefile.new","type":"rename"}`, all, "a.go deleted Makefile.new=package a\n", ""},
+		{"rename to a check", `{"path":"a.go","to":"GNUmakefile","type":"rename"}`, all, "", "what defines the checks"},
 		{"rename out", `{"path":"a.go","to":"../b.go","type":"rename"}`, all, "", "leads upwards"},
 		{"absolute", `{"path":"/etc/passwd","type":"file","content":"x"}`, all, "", "absolute"},
 		{"upwards", `{"path":"x/../../y","type":"file","content":"x"}`, all, "", "leads upwards"},
@@ -134,6 +136,41 @@ func TestChanges(t *testing.T) {
 				t.Fatalf("got %q, want %q", joined, c.want)
 			}
 		})
+	}
+}
+
+// An answer may rename a file and change it, by its old name or by its new one; what it would write
+// twice is refused, for nobody knows which of the two is meant.
+func TestARenamedFileIsChangedInTheSameAnswer(t *testing.T) {
+	const rename, edits = `{"path":"a.go","to":"b.go","type":"rename"}`, `"type":"edit","edits":[{"search":"package a","replace":"package b"}]}`
+	for answer, want := range map[string]string{
+		`[` + rename + `, {"path":"b.go",` + edits + `]`:                                               "a.go deleted, b.go=package b\n; fits: a.go b.go",
+		`[{"path":"a.go",` + edits + `, ` + rename + `]`:                                               "a.go deleted, b.go=package b\n; fits: a.go",
+		`[{"path":"a.go","to":"b.go",` + strings.Replace(edits, "edit\"", "rename\"", 1) + `]`:         "a.go deleted, b.go=package b\n; fits: a.go",
+		`[` + rename + `, {"path":"b.go",` + strings.Replace(edits, "package a", "package q", 1) + `]`: "; b.go: the text that was to be replaced is not in it",
+		`[` + rename + `, {"path":"b.go","type":"file","content":"package b\n"}]`:                      "; b.go: it was written twice at once",
+		`[` + rename + `, {"path":"run.sh","to":"b.go","type":"rename"}]`:                              "; b.go: it was written twice at once",
+		`[{"path":"a_test.go","to":"b_test.go","type":"rename","metadata":{"reason":"moved"}}, {"path":"b_test.go","type":"edit","edits":[{"search":"TestA","replace":"TestB"}]}]`: "a_test.go deleted, b_test.go=package a\n\nfunc TestB() {}\n; fits: a_test.go b_test.go",
+	} {
+		var changes []Change
+		if err := json.Unmarshal([]byte(answer), &changes); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Make(repository(), changes, Rules{Shown: func(string, string) bool { return true }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var writes, problems []string
+		for _, w := range plan.Writes {
+			writes = append(writes, w.Path+map[bool]string{true: " deleted", false: "=" + w.Content}[w.Delete])
+		}
+		for _, p := range plan.Problems {
+			problems = append(problems, "; "+p.ForPeople())
+		}
+		got := strings.Join(writes, ", ") + "; fits: " + strings.Join(plan.Fits, " ") + strings.Join(problems, "")
+		if got != want && (len(problems) == 0 || !strings.HasSuffix(got, want)) {
+			t.Errorf("%s:\ngot  %s\nwant %s", answer, got, want)
+		}
 	}
 }
 

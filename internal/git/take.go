@@ -65,24 +65,33 @@ func (r *Repo) restored(ctx context.Context, head, from, to, message string) (st
 	if isThere, err := r.Contains(ctx, to); err != nil || !isThere {
 		return head, err // somebody has put the checkout back to what was before
 	}
-	base, err := r.commitTree(ctx, r.Top, from+"^{tree}", nil, "before", epoch)
+	tree, err := r.differenceOn(ctx, from, to, head, "these files were changed on both sides")
 	if err != nil {
 		return "", err
 	}
-	var sides [2]string
-	for i, commit := range []string{head, to} {
-		if sides[i], err = r.commitTree(ctx, r.Top, commit+"^{tree}", []string{base}, "after", epoch); err != nil {
-			return "", err
-		}
-	}
-	tree, err := r.merge(ctx, sides[0], sides[1], "these files were changed on both sides")
-	if err != nil {
-		return "", err
-	}
-	if has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", head+"^{tree}"); err != nil || strings.TrimSpace(has) == tree {
+	if has, err := r.isTree(ctx, head, tree); err != nil || has {
 		return head, err
 	}
 	return r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
+}
+
+// differenceOn is the tree that the difference between two commits or trees makes of a third.
+func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string) (string, error) {
+	var commits []string
+	for _, tree := range []string{from, to, onto} {
+		commit, err := r.commitTree(ctx, r.Top, tree+"^{tree}", commits[:min(1, len(commits))], "difference", epoch)
+		if err != nil {
+			return "", err
+		}
+		commits = append(commits, commit)
+	}
+	return r.merge(ctx, commits[2], commits[1], conflict)
+}
+
+// isTree reports whether a commit has the files of a tree.
+func (r *Repo) isTree(ctx context.Context, commit, tree string) (bool, error) {
+	has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", commit+"^{tree}")
+	return strings.TrimSpace(has) == tree, err
 }
 
 // Brings reports whether a branch has something that a commit has not.
@@ -94,8 +103,8 @@ func (r *Repo) Brings(ctx context.Context, branch, onto string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", onto+"^{tree}")
-	return strings.TrimSpace(has) != tree, err
+	has, err := r.isTree(ctx, onto, tree)
+	return !has, err
 }
 
 // BranchesWith are the branches that have a commit.
@@ -124,13 +133,10 @@ func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string) (tree s
 // already. It is made beside the checkout, so that what is staged there is no part of it. Where
 // something was taken back before, restored has that again.
 func (r *Repo) taken(ctx context.Context, before, restored, tip, merged, message, squash string) (string, error) {
-	tree, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", before+"^{tree}")
-	switch {
-	case err != nil:
-		return "", err
-	case squash != "" && strings.TrimSpace(tree) == merged:
-		return before, nil
-	case squash != "":
+	if squash != "" {
+		if has, err := r.isTree(ctx, before, merged); err != nil || has {
+			return before, err
+		}
 		return r.commitTree(ctx, r.Top, merged, []string{before}, squash, time.Now())
 	}
 	common, err := r.at(ctx, r.Top, nil, "merge-base", restored, tip)
@@ -176,15 +182,11 @@ func (r *Repo) Revert(ctx context.Context, before, after, message string) (strin
 	if err != nil {
 		return "", err
 	}
-	reverse, err := r.commitTree(ctx, r.Top, before+"^{tree}", []string{after}, "revert", epoch)
+	tree, err := checkout.differenceOn(ctx, after, before, head, "these files were changed since")
 	if err != nil {
 		return "", err
 	}
-	tree, err := checkout.merge(ctx, head, reverse, "these files were changed since")
-	if err != nil {
-		return "", err
-	}
-	if has, err := checkout.at(ctx, r.Top, nil, "rev-parse", "--verify", head+"^{tree}"); err != nil || strings.TrimSpace(has) == tree {
+	if has, err := checkout.isTree(ctx, head, tree); err != nil || has {
 		return head, err
 	}
 	commit, err := r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -170,7 +171,7 @@ func (r *Repo) Log(ctx context.Context, from, to string) (list []Commit, err err
 	return list, nil
 }
 
-// Renamed says what differs between two commits, without a worktree: a file that has another
+// Renamed says what differs between two trees or commits, for people: a file that has another
 // name is one, as in [Worktree.Diff].
 func (r *Repo) Renamed(ctx context.Context, from, to string) ([]Stat, error) {
 	out, err := r.at(ctx, r.Top, nil, numstat("--find-renames", from, to)...)
@@ -222,29 +223,12 @@ func (w *Worktree) Read(ctx context.Context, commit, path string) (string, error
 // ApplyDifference returns the tree that the difference between two trees makes of a
 // third, and whether it could be made without conflict.
 func (w *Worktree) ApplyDifference(ctx context.Context, from, to, onto string) (tree string, ok bool, err error) {
-	var commits [3]string
-	for i, t := range []string{from, to, onto} {
-		var parents []string
-		if i > 0 {
-			parents = commits[:1]
-		}
-		if commits[i], err = w.Repo.commitTree(ctx, w.Dir, t, parents, "difference", epoch); err != nil {
-			return "", false, err
-		}
-	}
-	return w.merged(ctx, commits[2], commits[1])
-}
-
-// merged is the tree of a merge, false where it conflicts.
-func (w *Worktree) merged(ctx context.Context, ours, theirs string) (string, bool, error) {
-	out, err := w.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
-	if err != nil {
-		if exitCode(err) == 1 {
-			return "", false, nil
+	if tree, err = w.Repo.differenceOn(ctx, from, to, onto, ""); err != nil {
+		if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
+			err = nil
 		}
 		return "", false, err
 	}
-	tree, _, _ := strings.Cut(out, "\n")
 	return tree, true, nil
 }
 
