@@ -226,7 +226,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	}
 	view = server.DeliverySite{
 		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
-		Sandbox: site.Sandbox, Applied: len(site.Applied) > 0, Takes: site.Takes, Dropped: site.Dropped,
+		Sandbox: site.Sandbox, Applied: d.project.IsTaken(ctx, site), Takes: site.Takes, Dropped: site.Dropped,
 	}
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan

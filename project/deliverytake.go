@@ -126,16 +126,41 @@ func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reve
 // isHere fails where a delivery was taken into another branch than the one that is checked out:
 // it is not taken back here. What is in no branch but its own, somebody has taken back.
 func isHere(ctx context.Context, repo *git.Repo, site *pipeline.Site) error {
-	has, err := repo.Contains(ctx, site.Applied[1])
-	if err != nil || has {
-		return err
-	}
-	branches, err := repo.BranchesWith(ctx, site.Applied[1])
-	branches = slices.DeleteFunc(branches, func(name string) bool { return name == site.Branch })
-	if err != nil || len(branches) == 0 {
+	has, branches, err := whereTaken(ctx, repo, site)
+	if err != nil || has || len(branches) == 0 {
 		return err
 	}
 	return fmt.Errorf("it was taken into %s, which is not checked out: check that out first", strings.Join(branches, ", "))
+}
+
+// IsTaken reports whether a delivery's branch was taken and is still where it was taken into: what is
+// on file where its repository cannot be asked.
+func (p *Project) IsTaken(ctx context.Context, site *pipeline.Site) bool {
+	if repo, err := git.Open(ctx, site.Repo); err == nil && len(site.Applied) == 2 {
+		if taken, err := isTaken(ctx, repo, site); err == nil {
+			return taken
+		}
+	}
+	return len(site.Applied) == 2
+}
+
+// isTaken reports whether what was taken of a delivery is still in the checkout, or in a branch that
+// is not its own: somebody may have put the checkout back to what was before.
+func isTaken(ctx context.Context, repo *git.Repo, site *pipeline.Site) (bool, error) {
+	if len(site.Applied) != 2 {
+		return false, nil
+	}
+	has, branches, err := whereTaken(ctx, repo, site)
+	return has || len(branches) > 0, err
+}
+
+// whereTaken says whether the checkout has what was taken of a delivery, and if not, which branches do.
+func whereTaken(ctx context.Context, repo *git.Repo, site *pipeline.Site) (has bool, branches []string, err error) {
+	if has, err = repo.Contains(ctx, site.Applied[1]); err != nil || has {
+		return has, nil, err
+	}
+	branches, err = repo.BranchesWith(ctx, site.Applied[1])
+	return false, slices.DeleteFunc(branches, func(name string) bool { return name == site.Branch }), err
 }
 
 // DropDelivery removes for good what a delivery has built: its branch, its worktrees, and
@@ -154,11 +179,11 @@ func (p *Project) DropDelivery(ctx context.Context, site *pipeline.Site) error {
 	if err := site.NoteTaken(ctx, p.SiteFolder(site)); err != nil {
 		return err
 	}
-	switch {
-	case !site.Dropped.IsZero():
+	if !site.Dropped.IsZero() {
 		return pipeline.ErrDropped
-	case len(site.Applied) > 0:
-		return errTaken
+	}
+	if taken, err := isTaken(ctx, repo, site); err != nil || taken {
+		return cmp.Or(err, errTaken)
 	}
 	if err := p.notUnderWay(ctx, site); err != nil {
 		return fmt.Errorf("delivery %s was not dropped: %w", site.ID, err)

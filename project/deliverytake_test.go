@@ -116,6 +116,41 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	}
 }
 
+// What somebody has put back by hand is not called taken: it can be taken, or dropped.
+func TestADeliveryThatWasPutBackByHandIsNotTaken(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	web, err := d.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	acts := func() (view struct {
+		Applied bool
+		Acts    []string
+	}) {
+		t.Helper()
+		if status, text := request(web, "GET", "/api/deliveries/"+site.Session, ""); status != http.StatusOK || json.Unmarshal([]byte(text), &view) != nil {
+			t.Fatal(status, text)
+		}
+		return view
+	}
+	for _, squash := range []bool{false, true} {
+		if _, err := d.ApplyDelivery(t.Context(), site, squash); err != nil {
+			t.Fatal(err)
+		}
+		if view := acts(); !view.Applied || slices.Contains(view.Acts, "drop") || !slices.Contains(view.Acts, "revert") {
+			t.Errorf("taken: %+v", view)
+		}
+		git(t, d.repo, "reset", "-q", "--hard", site.Base)
+		if view := acts(); view.Applied || !slices.Contains(view.Acts, "apply") || slices.Contains(view.Acts, "revert") {
+			t.Errorf("put back: %+v", view)
+		}
+	}
+	if err := d.DropDelivery(t.Context(), site); err != nil {
+		t.Error(err)
+	}
+}
+
 // Of two who take a delivery back, or drop it, at the same moment one does it.
 func TestWhatIsDoneWithADeliveryIsDoneOnce(t *testing.T) {
 	d := newDeliverer(t)

@@ -92,7 +92,7 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 			}
 			state, about = "deleted", cmp.Or(left, about)
 		}
-		if len(site.Applied) > 0 && !site.Own {
+		if !site.Own && s.project.IsTaken(ctx, site) {
 			state += ", applied"
 		}
 		if !site.Dropped.IsZero() {
