@@ -9,7 +9,7 @@ import { askerOf as asker } from "./steps.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
 import { useKept } from "./fields.js";
 import { withoutChoices } from "./turns.js";
-import { asOrder, gates, lower, now } from "./words.js";
+import { asking, asOrder, gates, lower, now } from "./words.js";
 import { nameOf, when } from "./format.js";
 import { since, fileIcon } from "./forms.js";
 import { goTo, takeFocus } from "./keys.js";
@@ -149,7 +149,7 @@ function Waits() {
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class=${"card" + (isApproval(s) ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp" dir="auto">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : firstLines(withoutChoices(q?.text ?? "", q?.choices), q?.choices?.length ? 2 : 6)}</p>
+      <p class="small clamp" dir="auto">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : asking(withoutChoices(q?.text ?? "", q?.choices))}</p>
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
         : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;
   };
@@ -171,7 +171,7 @@ function gateWords({ arguments: { phase = "", next = "", ready = true, blockers,
   return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${kept ? "Carry out the plan that is there, or what should be different?" : lacking ? "What should be different?" : next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
 }
 
-const firstLines = (text, most = 2) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, most).join(" ").slice(0, 110 * most);
+const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, 2).join(" ").slice(0, 220);
 
 // CarryOn lists what was touched last: conversations, and documents.
 function CarryOn({ alone }) {

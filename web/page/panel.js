@@ -35,6 +35,10 @@ function All({ session, saved, changed, close }) {
       : html`<ul class="recent">${list.map((f) => [f, titleOfFile(f.path, saved.get(f.path)?.description)]).map(([f, title]) => html`<li key=${f.path}><a href=${`#/s/${session}?file=${encodeURIComponent(f.path)}`}><span class="page-i">${icon(fileIcon(f.path))}</span><span class="grow"><span class="cut">${title}</span><span class="tiny faint cut">${[placeOf(f.path, title), f.path.startsWith("/") ? "a document of the project" : size(f.size)].filter(Boolean).join(" · ")}</span></span><span class="tiny faint">${when(f.modified)}</span></a></li>`)}</ul>`}</div>`;
 }
 
+// outsideOf is where a version was written that no agent of the conversation wrote, nor a person here. In
+// a directory that was granted that may have been another conversation.
+export const outsideOf = ({ path }) => (path.startsWith("{") ? "elsewhere" : "outside of Troupe");
+
 // writerOf is the agent who wrote a version of a file, as its conversation calls it: in a flow by its
 // step and round.
 export const writerOf = ({ session }, { by, node, round }) => nameAt(app.sessions.get(session)?.agent, node, round) || agentOf(by).name;
@@ -122,7 +126,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const text_ = isText(file.path), fixed = file.path.startsWith("{"); // what is in the project is changed there
   const seekable = text_ && !isEditing && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
-  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : writerOf(file, v) || "outside of Troupe"}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
+  const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : writerOf(file, v) || `changed ${outsideOf(file)}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
       <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${[placeOf(file.path, title), info && `saved ${when(info.at)}`].filter(Boolean).join(" · ")}</div></div>

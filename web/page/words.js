@@ -189,6 +189,15 @@ const stops = {
   cost: "Reached its limit", time: "Reached its limit", turns: "Reached its limit", tokens: "Reached its limit", tool_calls: "Reached its limit",
 };
 
+// asking is a question in so many characters. What it asks comes last, and is not cut off.
+export function asking(text, most = 150) {
+  const plain = text.replace(/[#*_`>]/g, "").trim().split(/\s*\n\s*/).join(" ");
+  if (plain.length <= most) return plain;
+  const ask = plain.split(/(?<=[.!?:])\s+/).findLast((part) => part.includes("?")) ?? "", room = most - ask.length;
+  const cut = (length) => plain.slice(0, length).replace(/\s+\S*$/, "") + " …";
+  return !ask || plain.indexOf(ask) < room ? cut(most) : (room > 20 ? cut(room) + " " : "… ") + ask;
+}
+
 // stopped says in a few words how a run ended that has no answer, and nothing of one that has.
 export const stopped = (stop) => stops[stop] ?? "";
 

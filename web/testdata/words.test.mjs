@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { did, doing, done, gates, isToldVain, isVain, kindOf } = await import("../page/words.js");
+const { asking, did, doing, done, gates, isToldVain, isVain, kindOf } = await import("../page/words.js");
 const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf } = await import("../page/format.js");
@@ -139,4 +139,14 @@ test("what was found is quoted without what only a program needs", async () => {
     ["…| Way | Lockers | Full on |", "“…Way, Lockers, Full on”"], ["| One bank | 24 | 41 nights |…", "“One bank, 24, 41 nights…”"], ['{"lockers": 24, "sundays": {"full": 41', "“lockers: 24, sundays: full: 41”"],
     ["## A **bank** of `lockers`", "“A bank of lockers”"], ["See [the plan](plan.md) of it", "“See the plan of it”"], ["either | or", "“either | or”"], ["She said: \"lockers\"", "“She said: \"lockers\"”"], ["", ""],
   ]) assert.equal(quote(line), said, line);
+});
+
+test("what a long question asks is not cut off", () => {
+  const before = "I have read the brief, the notes of the meeting and what the others have said about it so far, and there are three things that I do not understand yet. ";
+  assert.equal(asking("**Which one?**"), "Which one?");
+  assert.match(asking(before + "Shall I begin with the costs?"), /^I have read the brief.* … Shall I begin with the costs\?$/);
+  assert.match(asking("Shall I begin?\n\n" + before), /^Shall I begin\? I have read .* …$/);
+  assert.match(asking(before), /^I have read .* …$/);
+  assert.equal(asking(before + `Shall I ${"really ".repeat(30)}begin?`), `… Shall I ${"really ".repeat(30)}begin?`);
+  for (const text of [before, before + before + "Why?"]) assert.ok(asking(text).length <= 155);
 });
