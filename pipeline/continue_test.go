@@ -179,16 +179,21 @@ func TestAWishIsShownInARepositoryOfItsOwn(t *testing.T) {
 	if got := y.sh("cat stepwish-2.ok; rm stepwish-2.ok"); got != "mine\n" {
 		t.Errorf("it has written over %s", got)
 	}
+	y.sh("git tag before; git revert --no-edit HEAD")
+	if r := y.goOn("And brighter"); r.Outcome != "delivered" || shown("wish-1") || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "undone by hand") {
+		t.Errorf("%s: %q", r.Outcome, r.Notes)
+	}
+	y.sh("git reset -q --hard before")
 	folder := filepath.Join(y.data, y.session)
 	site, err := pipeline.ReadSite(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	site.Applied, site.Takes = nil, append(site.Takes, pipeline.Take{Back: true})
+	site.Takes = append(site.Takes, pipeline.Take{Back: true})
 	if err := site.Save(folder); err != nil {
 		t.Fatal(err)
 	}
-	if r := y.goOn("And longer"); r.Outcome != "delivered" || shown("wish-3") || len(r.Notes) != 0 {
+	if r := y.goOn("And longer"); r.Outcome != "delivered" || shown("wish-4") || len(r.Notes) != 0 {
 		t.Errorf("%s: %q", r.Outcome, r.Notes)
 	}
 }

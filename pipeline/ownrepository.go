@@ -61,7 +61,14 @@ func (s *workshop) publishTool() troupe.Tool {
 		if n := len(o.Takes); !o.Own || n > 0 && o.Takes[n-1].Back {
 			return publication{}, nil
 		}
-		after, err := o.Take(ctx, o.folder, "Take the delivery", "")
+		stands, err := o.Stands(ctx, o.repo)
+		if err != nil {
+			return publication{}, err
+		}
+		if stands.WasUndone() {
+			return publication{Refused: "what was there was undone by hand"}, nil
+		}
+		_, after, err := o.Take(ctx, o.folder, "Take the delivery", "")
 		if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 			return publication{Refused: conflict.Error()}, nil
 		}

@@ -36,13 +36,12 @@ type Site struct {
 	Sandbox string         `json:"sandbox"`
 	// Own says that the repository was made for the delivery.
 	Own bool `json:"own,omitempty"`
-	// Applied are the commits of the checkout before and after the branch was taken.
-	Applied []string `json:"applied,omitempty"`
-	// Reverted are those of the last take, where it was taken back since: the next one brings
-	// it again.
-	Reverted []string `json:"reverted,omitempty"`
-	// Taking are those of a take that has begun and is not known to have come to its end.
-	Taking []string `json:"taking,omitempty"`
+	// Brought is what was taken of the branch, in order. What is in the checkout of it now,
+	// [Site.Stands] says.
+	Brought []git.Part `json:"brought,omitempty"`
+	// Taking is what Brought becomes with a take that has begun and is not known to have come
+	// to its end.
+	Taking []git.Part `json:"taking,omitempty"`
 	// Takes are when the branch was taken, and taken back, in order.
 	Takes []Take `json:"takes,omitempty"`
 	// SetupTrees are those that the setup was allowed to run on: see [state].

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/checks"
+	"github.com/troupe-dev/troupe/internal/git"
 )
 
 // folderOf makes a directory of files; what ends with a slash is a directory, and what has
@@ -199,10 +200,10 @@ func TestASiteIsOnFile(t *testing.T) {
 	if _, err := ReadSite(dir); !os.IsNotExist(err) {
 		t.Error(err)
 	}
-	if err := (&Site{ID: "x", Applied: []string{"a", "b"}}).Save(dir); err != nil {
+	if err := (&Site{ID: "x", Brought: []git.Part{{Before: "a", After: "b"}}}).Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := ReadSite(dir); err != nil || s.ID != "x" || len(s.Applied) != 2 {
+	if s, err := ReadSite(dir); err != nil || s.ID != "x" || len(s.Brought) != 1 || s.Brought[0].After != "b" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, SiteFile), []byte("{"), 0o644); err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +21,11 @@ func builtSite(t *testing.T) (o *openSite, tip string) {
 	return o, run(t, o.Repo, "git rev-parse "+o.Branch)
 }
 
+// first is what a branch brings that is taken for the first time.
+func (o *openSite) first(tip string) git.Part {
+	return git.Part{Before: o.Base, After: tip, Tip: tip, Into: "main"}
+}
+
 // wasTaken checks that a branch is taken, once, and that this is on file.
 func (o *openSite) wasTaken(t *testing.T, tip string) {
 	t.Helper()
@@ -29,8 +33,8 @@ func (o *openSite) wasTaken(t *testing.T, tip string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(site.Applied, []string{o.Base, tip}) || len(site.Takes) != 1 || site.Taking != nil {
-		t.Errorf("on file are %q, %v and %q", site.Applied, site.Takes, site.Taking)
+	if len(site.Brought) != 1 || site.Brought[0] != o.first(tip) || len(site.Takes) != 1 || site.Taking != nil {
+		t.Errorf("on file are %q, %v and %q", site.Brought, site.Takes, site.Taking)
 	}
 	if got := run(t, o.Repo, "git rev-parse HEAD; git status --porcelain"); got != tip {
 		t.Errorf("the checkout is at %s", got)
@@ -47,10 +51,10 @@ func TestATakeThatIsKilledGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, tip := builtSite(t)
-			o.Own, o.Taking = true, []string{o.Base, tip}
+			o.Own, o.Taking = true, []git.Part{o.first(tip)}
 			run(t, o.Repo, left)
 			for range 2 {
-				if after, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil || after != tip {
+				if _, after, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil || after != tip {
 					t.Fatal(after, err)
 				}
 				o.wasTaken(t, tip)
@@ -62,13 +66,13 @@ func TestATakeThatIsKilledGoesOn(t *testing.T) {
 // A lock in the checkout of a person is theirs.
 func TestALockInAPersonsCheckoutStays(t *testing.T) {
 	o, tip := builtSite(t)
-	o.Taking = []string{o.Base, tip}
+	o.Taking = []git.Part{o.first(tip)}
 	run(t, o.Repo, ": >.git/index.lock")
-	if _, err := o.Take(t.Context(), o.folder, "merge", ""); err == nil {
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err == nil {
 		t.Error("it is taken")
 	}
 	run(t, o.Repo, "rm .git/index.lock")
-	if _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
 		t.Fatal(err)
 	}
 	o.wasTaken(t, tip)
@@ -77,9 +81,9 @@ func TestALockInAPersonsCheckoutStays(t *testing.T) {
 // What was taken before a process was killed is put on record, and nothing else is.
 func TestATakeIsNotedAfterAKill(t *testing.T) {
 	o, tip := builtSite(t)
-	o.Taking = []string{o.Base, tip}
-	if err := o.NoteTaken(t.Context(), o.folder); err != nil || o.Applied != nil || o.Taking == nil {
-		t.Errorf("%q, %q, %v", o.Applied, o.Taking, err)
+	o.Taking = []git.Part{o.first(tip)}
+	if err := o.NoteTaken(t.Context(), o.folder); err != nil || o.Brought != nil || o.Taking == nil {
+		t.Errorf("%q, %q, %v", o.Brought, o.Taking, err)
 	}
 	run(t, o.Repo, "git merge -q --ff-only troupe/x")
 	for range 2 {
@@ -90,38 +94,12 @@ func TestATakeIsNotedAfterAKill(t *testing.T) {
 	}
 }
 
-// What is taken on top of what was taken is taken back with it, unless somebody has committed
-// in between: that is not the delivery's.
-func TestTakesOnTopOfEachOtherAreOne(t *testing.T) {
-	o, first := builtSite(t)
-	take := func() {
-		t.Helper()
-		if _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-	take()
-	run(t, o.Worktree, "git add -A; echo 2 >2.txt; git add 2.txt; git commit -qm more")
-	take()
-	second := run(t, o.Repo, "git rev-parse HEAD")
-	if !slices.Equal(o.Applied, []string{o.Base, second}) || second == first || len(o.Takes) != 2 {
-		t.Errorf("%q, %v", o.Applied, o.Takes)
-	}
-	run(t, o.Repo, "echo mine >mine.txt; git add mine.txt; git commit -qm mine")
-	mine := run(t, o.Repo, "git rev-parse HEAD")
-	run(t, o.Worktree, "echo 3 >3.txt; git add 3.txt; git commit -qm more")
-	take()
-	if len(o.Applied) != 2 || o.Applied[0] != mine {
-		t.Errorf("%q", o.Applied)
-	}
-}
-
 // What a person has changed stands in the way, whoever was killed.
 func TestATakeLeavesWhatIsChangedByHand(t *testing.T) {
 	o, tip := builtSite(t)
-	o.Own, o.Taking = true, []string{o.Base, tip}
+	o.Own, o.Taking = true, []git.Part{o.first(tip)}
 	run(t, o.Repo, "echo mine >a.txt")
-	if _, err := o.Take(t.Context(), o.folder, "merge", ""); !isConflict(err) {
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); !isConflict(err) {
 		t.Error(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(o.Repo, "a.txt")); err != nil || string(data) != "mine\n" {

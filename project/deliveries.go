@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -226,8 +225,10 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	}
 	view = server.DeliverySite{
 		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
-		Sandbox: site.Sandbox, Applied: d.project.IsTaken(ctx, site), Takes: site.Takes, Dropped: site.Dropped,
+		Sandbox: site.Sandbox, Takes: site.Takes, Dropped: site.Dropped,
 	}
+	taken := d.project.TakenOf(ctx, site)
+	view.Applied, view.Untaken = taken.Any, taken.More
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan
 	}
@@ -239,11 +240,6 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		return view, nil //nolint:nilerr // a repository that is gone leaves what is on file
 	}
 	view.Stays = d.project.willStay(ctx, repo, site)
-	if view.Applied {
-		if view.Untaken, err = repo.Brings(ctx, site.Branch, site.Applied[1]); err != nil {
-			return view, nil //nolint:nilerr // a repository may have lost what it had
-		}
-	}
 	files, err := repo.Renamed(ctx, site.Base, "refs/heads/"+site.Branch)
 	if err != nil {
 		return view, nil //nolint:nilerr // so does a branch
@@ -292,11 +288,11 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 		_, err := d.project.RevertDelivery(ctx, site)
 		return "It is out of the project again. What it has built is still there.", err
 	}
-	had := slices.Clone(site.Applied)
-	if _, err := d.project.ApplyDelivery(ctx, site, act == "squash"); err != nil {
+	before, after, err := d.project.ApplyDelivery(ctx, site, act == "squash")
+	if err != nil {
 		return "", err
 	}
-	if slices.Equal(had, site.Applied) {
+	if before == after {
 		return "There is nothing to take: the project has all of it.", nil
 	}
 	return "It is in the project now.", nil

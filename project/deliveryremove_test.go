@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	repository "github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -125,14 +126,15 @@ func TestATakeThatWasKilledIsKnownAtTheNextStart(t *testing.T) {
 	d := newDeliverer(t)
 	site := d.deliver()
 	before := git(t, d.repo, "rev-parse", "main")
-	site.Taking = []string{before, git(t, d.repo, "rev-parse", site.Branch)}
+	tip := git(t, d.repo, "rev-parse", site.Branch)
+	site.Taking = append(site.Taking, repository.Part{Before: before, After: tip, Tip: tip})
 	if err := site.Save(d.SiteFolder(site)); err != nil {
 		t.Fatal(err)
 	}
 	git(t, d.repo, "merge", "-q", "--ff-only", site.Branch)
 	d.restart()
 	site, err := d.Site(site.ID)
-	if err != nil || len(site.Applied) != 2 || len(site.Takes) != 1 {
+	if err != nil || len(site.Brought) != 1 || len(site.Takes) != 1 {
 		t.Fatalf("%+v, %v", site, err)
 	}
 	reverted, err := d.RevertDelivery(t.Context(), site)
@@ -145,7 +147,7 @@ func TestATakeThatWasKilledIsKnownAtTheNextStart(t *testing.T) {
 func TestADeliveryThatWasTakenIsDeletedWithItsBranch(t *testing.T) {
 	d := newDeliverer(t)
 	site := d.deliver()
-	after, err := d.ApplyDelivery(t.Context(), site, false)
+	_, after, err := d.ApplyDelivery(t.Context(), site, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func TestADeliveryThatWasTakenIsDeletedWithItsBranch(t *testing.T) {
 func TestABranchThatIsCheckedOutStays(t *testing.T) {
 	d := newDeliverer(t)
 	site := d.deliver()
-	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
 		t.Fatal(err)
 	}
 	git(t, d.repo, "checkout", "-q", "--ignore-other-worktrees", site.Branch)

@@ -46,26 +46,26 @@ func (p *Project) hold(site *pipeline.Site) (release func(), err error) {
 }
 
 // ApplyDelivery merges a delivery's branch into what is checked out, as one commit
-// where squash says so. Nothing is done where that would conflict, and site.Applied is as
-// it was where all is there already.
-func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (after string, err error) {
+// where squash says so, and returns the commits that this was at before and is at then: the same
+// where all is there already. Nothing is done where that would conflict.
+func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (before, after string, err error) {
 	release, err := p.hold(site)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer release()
 	if !site.Dropped.IsZero() {
-		return "", pipeline.ErrDropped
+		return "", "", pipeline.ErrDropped
 	}
 	message := ""
 	if squash {
 		title, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(site.Request), "Delivery "+site.ID), "\n") // of one that was deleted there is no request
 		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
-	if after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message); err != nil {
-		return "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
+	if before, after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message); err != nil {
+		return "", "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
 	}
-	return after, nil
+	return before, after, nil
 }
 
 // noteTakes puts on record which branches were taken by processes that were killed before
@@ -105,62 +105,71 @@ func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reve
 	if err := site.NoteTaken(ctx, p.SiteFolder(site)); err != nil {
 		return "", err
 	}
-	switch {
-	case !site.Dropped.IsZero():
+	if !site.Dropped.IsZero() {
 		return "", pipeline.ErrDropped
-	case len(site.Applied) != 2 && len(site.Takes) > 0:
-		return "", errTakenBack
-	case len(site.Applied) != 2:
-		return "", errNotTaken
 	}
-	if err = isHere(ctx, repo, site); err == nil {
-		reverted, err = repo.Revert(ctx, site.Applied[0], site.Applied[1], "Revert delivery "+site.ID+"\n")
+	stands, err := site.Stands(ctx, repo)
+	if err == nil && len(stands.In) == 0 {
+		return "", cmp.Or(isElsewhere(ctx, repo, stands), whyNotIn(site))
+	}
+	if err == nil {
+		reverted, err = repo.Revert(ctx, stands.In, "Revert delivery "+site.ID+"\n")
 	}
 	if err != nil {
 		return "", fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
 	}
-	site.Applied, site.Reverted, site.Takes = nil, site.Applied, append(site.Takes, pipeline.Take{At: time.Now(), Back: true})
+	for i, part := range stands.Parts {
+		if slices.Contains(stands.In, part) {
+			stands.Parts[i].Undone = reverted
+		}
+	}
+	site.Brought, site.Takes = stands.Parts, append(site.Takes, pipeline.Take{At: time.Now(), Back: true})
 	return reverted, site.Save(p.SiteFolder(site))
 }
 
-// isHere fails where a delivery was taken into another branch than the one that is checked out:
-// it is not taken back here. What is in no branch but its own, somebody has taken back.
-func isHere(ctx context.Context, repo *git.Repo, site *pipeline.Site) error {
-	has, branches, err := whereTaken(ctx, repo, site)
-	if err != nil || has || len(branches) == 0 {
-		return err
+// whyNotIn says why there is nothing of a delivery to take back.
+func whyNotIn(site *pipeline.Site) error {
+	if len(site.Takes) > 0 {
+		return errTakenBack
 	}
-	return fmt.Errorf("it was taken into %s, which is not checked out: check that out first", strings.Join(branches, ", "))
+	return errNotTaken
 }
 
-// IsTaken reports whether a delivery's branch was taken and is still where it was taken into: what is
-// on file where its repository cannot be asked.
-func (p *Project) IsTaken(ctx context.Context, site *pipeline.Site) bool {
-	if repo, err := git.Open(ctx, site.Repo); err == nil && len(site.Applied) == 2 {
-		if taken, err := isTaken(ctx, repo, site); err == nil {
-			return taken
+// isElsewhere fails where a delivery was taken into another branch than the one that is checked out,
+// and is there: it is not taken back here.
+func isElsewhere(ctx context.Context, repo *git.Repo, stands *git.Standing) error {
+	for _, part := range stands.Elsewhere {
+		if has, err := repo.IsIn(ctx, part); err != nil || has {
+			return cmp.Or(err, fmt.Errorf("it was taken into %s, which is not checked out: check that out first", part.Into))
 		}
 	}
-	return len(site.Applied) == 2
+	return nil
 }
 
-// isTaken reports whether what was taken of a delivery is still in the checkout, or in a branch that
-// is not its own: somebody may have put the checkout back to what was before.
-func isTaken(ctx context.Context, repo *git.Repo, site *pipeline.Site) (bool, error) {
-	if len(site.Applied) != 2 {
-		return false, nil
-	}
-	has, branches, err := whereTaken(ctx, repo, site)
-	return has || len(branches) > 0, err
+// A Taken says how much of a delivery is in what is checked out.
+type Taken struct {
+	// Any is that some of it is, and More that its branch has more.
+	Any, More bool
 }
 
-// whereTaken says whether the checkout has what was taken of a delivery, and if not, which branches do.
-func whereTaken(ctx context.Context, repo *git.Repo, site *pipeline.Site) (has bool, branches []string, err error) {
-	if has, err = repo.Contains(ctx, site.Applied[1]); err != nil || has {
-		return has, nil, err
+// TakenOf says how much of a delivery is in what is checked out: what is on file, where its
+// repository cannot be asked.
+func (p *Project) TakenOf(ctx context.Context, site *pipeline.Site) (taken Taken) {
+	if len(site.Takes) > 0 {
+		taken.Any = !site.Takes[len(site.Takes)-1].Back
 	}
-	branches, err = repo.BranchesWith(ctx, site.Applied[1])
-	return false, slices.DeleteFunc(branches, func(name string) bool { return name == site.Branch }), err
+	repo, err := git.Open(ctx, site.Repo)
+	if err != nil {
+		return taken
+	}
+	stands, err := site.Stands(ctx, repo)
+	if err != nil {
+		return taken
+	}
+	if taken.Any = len(stands.In) > 0; taken.Any {
+		taken.More, _ = repo.Brings(ctx, stands) // a repository may have lost what it had
+	}
+	return taken
 }
 
 // DropDelivery removes for good what a delivery has built: its branch, its worktrees, and
@@ -182,8 +191,15 @@ func (p *Project) DropDelivery(ctx context.Context, site *pipeline.Site) error {
 	if !site.Dropped.IsZero() {
 		return pipeline.ErrDropped
 	}
-	if taken, err := isTaken(ctx, repo, site); err != nil || taken {
-		return cmp.Or(err, errTaken)
+	stands, err := site.Stands(ctx, repo)
+	if err == nil && len(stands.In) > 0 {
+		err = errTaken
+	}
+	if err == nil {
+		err = isElsewhere(ctx, repo, stands)
+	}
+	if err != nil {
+		return err
 	}
 	if err := p.notUnderWay(ctx, site); err != nil {
 		return fmt.Errorf("delivery %s was not dropped: %w", site.ID, err)

@@ -33,7 +33,7 @@ func TestADeliveryIsTakenBackOnceAndDroppedOnlyThen(t *testing.T) {
 	_, err := d.RevertDelivery(t.Context(), site)
 	refused(err, "it was not taken")
 	behind := *site
-	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
 		t.Fatal(err)
 	}
 	refused(d.DropDelivery(t.Context(), &behind), "it was taken: take it back first")
@@ -53,11 +53,11 @@ func TestADeliveryThatWasTakenBackIsTakenAgain(t *testing.T) {
 	empty := git(t, d.repo, "rev-parse", "main^{tree}")
 	for n := range 3 {
 		before := git(t, d.repo, "rev-parse", "main")
-		after, err := d.ApplyDelivery(t.Context(), site, n == 1)
+		_, after, err := d.ApplyDelivery(t.Context(), site, n == 1)
 		if err != nil || after == before || git(t, d.repo, "rev-parse", "main^{tree}") != whole || git(t, d.repo, "status", "--porcelain", "--untracked-files=no") != "" {
 			t.Fatalf("take %d: %s, %v", n+1, after, err)
 		}
-		if site, err = d.Site(site.ID); err != nil || len(site.Applied) != 2 || site.Applied[0] != before || site.Reverted != nil {
+		if site, err = d.Site(site.ID); err != nil || len(site.Brought) != 1 || site.Brought[0].Before != before {
 			t.Fatalf("take %d: %+v, %v", n+1, site, err)
 		}
 		if _, err := d.RevertDelivery(t.Context(), site); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != empty {
@@ -85,7 +85,7 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 		}
 		return view
 	}
-	if _, err := d.ApplyDelivery(t.Context(), site, true); err != nil || show().Untaken {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, true); err != nil || show().Untaken {
 		t.Fatalf("all of it was taken: %+v, %v", show(), err)
 	}
 	if err := os.WriteFile(filepath.Join(site.Worktree, "walrus.txt"), []byte("walrus\n"), 0o644); err != nil {
@@ -96,7 +96,7 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	if view := show(); !view.Applied || !view.Untaken || !slices.Contains(view.Acts, "apply") {
 		t.Errorf("the walrus was not taken: %+v", view)
 	}
-	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || show().Untaken || git(t, d.repo, "show", "main:walrus.txt") != "walrus" {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || show().Untaken || git(t, d.repo, "show", "main:walrus.txt") != "walrus" {
 		t.Errorf("the walrus is not there: %v", err)
 	}
 
@@ -108,10 +108,10 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	git(t, d.repo, "checkout", "-q", "main")
 	git(t, d.repo, "branch", "-qD", "other")
 	git(t, d.repo, "reset", "-q", "--hard", site.Base) // and where somebody has taken it back, no commit says so
-	if back, err := d.RevertDelivery(t.Context(), site); err != nil || back != site.Base || git(t, d.repo, "rev-parse", "main") != site.Base || show().Applied {
+	if back, err := d.RevertDelivery(t.Context(), site); err == nil || !strings.Contains(err.Error(), "it was taken back already") || show().Applied {
 		t.Errorf("taken back by hand: %s, %v", back, err)
 	}
-	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != git(t, d.repo, "rev-parse", taken+"^{tree}") {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != git(t, d.repo, "rev-parse", taken+"^{tree}") {
 		t.Errorf("it is not taken again: %v", err)
 	}
 }
@@ -134,16 +134,25 @@ func TestADeliveryThatWasPutBackByHandIsNotTaken(t *testing.T) {
 		}
 		return view
 	}
-	for _, squash := range []bool{false, true} {
-		if _, err := d.ApplyDelivery(t.Context(), site, squash); err != nil {
-			t.Fatal(err)
-		}
-		if view := acts(); !view.Applied || slices.Contains(view.Acts, "drop") || !slices.Contains(view.Acts, "revert") {
-			t.Errorf("taken: %+v", view)
-		}
-		git(t, d.repo, "reset", "-q", "--hard", site.Base)
-		if view := acts(); view.Applied || !slices.Contains(view.Acts, "apply") || slices.Contains(view.Acts, "revert") {
-			t.Errorf("put back: %+v", view)
+	for _, act := range []string{"apply", "squash"} {
+		for _, undo := range []string{"reset", "revert"} {
+			before := git(t, d.repo, "rev-parse", "main")
+			status, said := request(web, "POST", "/api/deliveries/"+site.Session+"/act", `{"act":"`+act+`"}`)
+			if status != http.StatusOK || !strings.Contains(said, "in the project now") {
+				t.Fatal(status, said)
+			}
+			if view := acts(); !view.Applied || slices.Contains(view.Acts, "drop") || !slices.Contains(view.Acts, "revert") {
+				t.Errorf("taken: %+v", view)
+			}
+			if undo == "reset" {
+				git(t, d.repo, "branch", "-f", "troupe/another", "main") // which another delivery began from
+				git(t, d.repo, "reset", "-q", "--hard", before)
+			} else {
+				git(t, d.repo, "revert", "--no-edit", before+"..main")
+			}
+			if view := acts(); view.Applied || !slices.Contains(view.Acts, "apply") || slices.Contains(view.Acts, "revert") {
+				t.Errorf("put back with %s: %+v", undo, view)
+			}
 		}
 	}
 	if err := d.DropDelivery(t.Context(), site); err != nil {
@@ -155,7 +164,7 @@ func TestADeliveryThatWasPutBackByHandIsNotTaken(t *testing.T) {
 func TestWhatIsDoneWithADeliveryIsDoneOnce(t *testing.T) {
 	d := newDeliverer(t)
 	site := d.deliver()
-	if _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
 		t.Fatal(err)
 	}
 	once := func(act func(*pipeline.Site) error) {
@@ -204,7 +213,7 @@ func TestADeliveryThatWasDroppedSaysSo(t *testing.T) {
 	if documents, err := os.ReadDir(filepath.Join(d.SiteFolder(site), "documents")); err != nil || len(documents) == 0 {
 		t.Errorf("the documents are gone: %v", err)
 	}
-	_, applied := d.ApplyDelivery(t.Context(), site, false)
+	_, _, applied := d.ApplyDelivery(t.Context(), site, false)
 	_, reverted := d.RevertDelivery(t.Context(), site)
 	_, _, continued := d.ContinueDelivery(t.Context(), site, "", "more")
 	_, changed := d.ChangeDeliveryPlan(site, plan)

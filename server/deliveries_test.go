@@ -106,6 +106,25 @@ func TestFindingsAreShownWhileADeliveryWaits(t *testing.T) {
 	}
 }
 
+// What a delivery says at its end is its result, whatever mark it ends with: nobody is waited for.
+func TestTheResultOfADeliveryIsNoQuestion(t *testing.T) {
+	w := open(t, clerk(t, echo()), func(c *Config) {
+		c.Deliveries = sites{step: troupe.NewStep(Pipeline, func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			return troupe.Handoff{Task: in.Task, Summary: "It failed: which database is it to be?", Meta: troupe.HandoffMeta{Status: "failed"}}, nil
+		})}
+	})
+	var made started
+	w.want(http.StatusAccepted, &made, "POST", "/api/deliveries", delivery{Request: "Make it good"})
+	w.follow(made.Session, 0).until(ends)
+	if info := w.info(made.Session); info.Status != "completed" || info.Outcome != "failed" || info.Question != nil {
+		t.Errorf("%+v", info)
+	}
+	var waiting []sessionView
+	if w.want(http.StatusOK, &waiting, "GET", "/api/sessions?status=waiting", nil); len(waiting) != 0 {
+		t.Errorf("%+v", waiting)
+	}
+}
+
 // A request says what is to be done with a delivery. One that was decided upon before something
 // else was done with it drops nothing.
 func TestADeliveryIsDroppedAsItWasSeen(t *testing.T) {

@@ -39,10 +39,11 @@ func asChoices(found []question.Choice) []Choice {
 }
 
 // askedIn makes a question of an answer that ends with one, or with a menu: then the
-// conversation waits for a person, although no run does. It returns nil for others.
+// conversation waits for a person, although no run does. It returns nil for others, and for the
+// result of a delivery: what is left open there is not asked.
 func askedIn(e *troupe.Event, answer string) *Question {
 	asked, choices, ok := question.In(answer)
-	if !ok {
+	if !ok || e.Agent == Pipeline {
 		return nil
 	}
 	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: asked, Choices: asChoices(choices), Asked: e.Time}

@@ -195,7 +195,11 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 		err = p.writeJSON(summary)
 	} else {
 		summary.Errors = slices.DeleteFunc(summary.Errors, func(e string) bool { return failure != nil && e == failure.Error() }) // it is said last
-		err = p.writeDelivery(c.stage.project, &summary)
+		var taken project.Taken
+		if site, none := c.stage.project.Site(c.session); none == nil {
+			taken = c.stage.project.TakenOf(ctx, site)
+		}
+		err = p.writeDelivery(taken, &summary)
 	}
 	if _, none := c.stage.project.Site(c.session); failure != nil && none == nil {
 		p.tell("Nothing is lost. To go on once that is put right: %s resume %s", p.deliveriesHere(), c.session[:8])
@@ -232,7 +236,7 @@ func (s *stage) events(ctx context.Context, session string) ([]troupe.Event, err
 	return events, nil
 }
 
-func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
+func (p *program) writeDelivery(taken project.Taken, s *pipeline.Summary) error {
 	table := p.table()
 	for _, phase := range s.Phases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s tokens\t%s\n", phase.Name, phase.Status, phase.JSON, words.Counted(phase.Artifacts, "artifact"), terminal.Count(phase.Tokens), timeOf(&phase))
@@ -247,7 +251,7 @@ func (p *program) writeDelivery(_ *project.Project, s *pipeline.Summary) error {
 		return err
 	}
 	if s.Report != nil {
-		p.writeReport(s)
+		p.writeReport(s, taken)
 	}
 	for _, e := range s.Errors {
 		said := terminal.Failure("", e)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,6 +73,17 @@ func stateOf(s *pipeline.Summary) string {
 	return s.State
 }
 
+// inTheProject says behind the state of a delivery how much of it was taken, where that is any.
+func inTheProject(site *pipeline.Site, taken project.Taken) string {
+	switch {
+	case site.Own || !taken.Any:
+		return ""
+	case taken.More:
+		return ", partly applied"
+	}
+	return ", applied"
+}
+
 func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipeline.Site) error {
 	rows := []map[string]any{}
 	table := p.table()
@@ -92,9 +102,7 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 			}
 			state, about = "deleted", cmp.Or(left, about)
 		}
-		if !site.Own && s.project.IsTaken(ctx, site) {
-			state += ", applied"
-		}
+		state += inTheProject(site, s.project.TakenOf(ctx, site))
 		if !site.Dropped.IsZero() {
 			state += ", dropped"
 		}
@@ -137,7 +145,8 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		if p.flags.json {
 			return p.writeJSON(summary)
 		}
-		fmt.Fprintf(p.out, "%s  %s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
+		taken := project.TakenOf(ctx, site)
+		fmt.Fprintf(p.out, "%s  %s%s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), inTheProject(site, taken), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
 		if plan, err := project.DeliveryPlan(site); err == nil {
 			for _, step := range plan.Steps {
@@ -148,7 +157,7 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 			fmt.Fprintf(p.out, "dropped   %s: the branch and the worktree are removed\n", site.Dropped.Local().Format("2006-01-02 15:04"))
 			return nil
 		}
-		return p.writeDelivery(project, &summary)
+		return p.writeDelivery(taken, &summary)
 	})
 }
 
@@ -287,12 +296,11 @@ func (p *program) applyCommand() *cobra.Command {
 			}
 			return err
 		}
-		had := slices.Clone(site.Applied)
-		after, err := project.ApplyDelivery(ctx, site, squash)
+		before, after, err := project.ApplyDelivery(ctx, site, squash)
 		if err != nil {
 			return err
 		}
-		if slices.Equal(had, site.Applied) {
+		if before == after {
 			fmt.Fprintf(p.out, "nothing to apply: %s has what is on %s, at %s\n", site.Repo, site.Branch, short(after))
 			return nil
 		}

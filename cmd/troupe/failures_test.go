@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 	"github.com/troupe-dev/troupe/troupetest"
 )
 
@@ -81,7 +82,7 @@ func TestADeliveryExplainsAFailedModel(t *testing.T) {
 	var out, aside bytes.Buffer
 	p := &program{out: &out, err: &aside}
 	failed := "agent qa: task \"x\": after 1 turn: model: 401 invalid_api_key: no"
-	if err := p.writeDelivery(nil, &pipeline.Summary{Session: "5f0c2b6e", Errors: []string{failed, "the plan has no steps"}}); err != nil && !isReported(err) {
+	if err := p.writeDelivery(project.Taken{}, &pipeline.Summary{Session: "5f0c2b6e", Errors: []string{failed, "the plan has no steps"}}); err != nil && !isReported(err) {
 		t.Fatal(err)
 	}
 	shows(t, aside.String(), "✗ The provider does not accept the key. Check the key; troupe doctor says which variable it is read from.\n  details: "+failed, "✗ the plan has no steps\n")

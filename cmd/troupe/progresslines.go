@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/edit"
 	"github.com/troupe-dev/troupe/internal/words"
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 )
 
 // A foundCheck is a check as a delivery found it.
@@ -272,7 +273,7 @@ func (g *progress) warned(e *troupe.Event) {
 }
 
 // writeReport says what a delivery into a repository came to.
-func (p *program) writeReport(s *pipeline.Summary) {
+func (p *program) writeReport(s *pipeline.Summary, taken project.Taken) {
 	r := s.Report
 	for _, o := range r.Checks {
 		fmt.Fprintf(p.out, "verified  %s\n", terminal.Clean(o.Mark()))
@@ -316,11 +317,15 @@ func (p *program) writeReport(s *pipeline.Summary) {
 	if len(r.Files) > 0 {
 		next = append(next, "See it: "+here+" diff "+r.ID)
 	}
-	if len(r.Commits) > 0 {
+	if len(r.Commits) > 0 && (!taken.Any || taken.More) {
 		next = append(next, "Take it: "+here+" apply "+r.ID)
 	}
 	if r.Outcome != pipeline.OutcomeDelivered {
 		next = append(next, "Go on: "+here+" resume "+r.ID)
 	}
-	p.tell("%s", strings.Join(append(next, "Drop it: "+here+" undo "+r.ID), "    "))
+	undo := "Drop it: "
+	if taken.Any {
+		undo = "Take it back: "
+	}
+	p.tell("%s", strings.Join(append(next, undo+here+" undo "+r.ID), "    "))
 }

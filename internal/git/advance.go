@@ -35,11 +35,7 @@ func (r *Repo) Contains(ctx context.Context, commit string) (bool, error) {
 	if !r.Has(ctx, commit) {
 		return false, nil
 	}
-	_, err := r.at(ctx, r.Top, nil, "merge-base", "--is-ancestor", commit, "HEAD")
-	if exitCode(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	return r.isAncestor(ctx, commit, "HEAD")
 }
 
 // BreakLock removes the lock that a git which was killed has left on the checkout's index.

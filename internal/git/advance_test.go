@@ -10,11 +10,11 @@ import (
 // commits that its checkout is moved between.
 func advancing(t *testing.T) (r *Repo, from, to string) {
 	r = newRepo(t, "git switch -qc next; printf 'changed\\n' >a.txt; printf 'new\\n' >new.txt; mkdir made; printf 'x\\n' >made/x.txt; git rm -q sub/b.txt; git add -A; git commit -qm two; git switch -q main")
-	from, to, err := r.Merge(t.Context(), "next", "", "", nil)
-	if err != nil || from == to {
-		t.Fatal(from, to, err)
+	stands, to, err := r.Merge(t.Context(), "next", headOf2(t, r), nil, "", "")
+	if err != nil || stands.Head == to {
+		t.Fatal(stands, to, err)
 	}
-	return r, from, to
+	return r, stands.Head, to
 }
 
 // Git is killed while it moves the checkout: what it has written is taken back, and it can be
@@ -41,7 +41,7 @@ func TestWhatAKilledAdvanceHasWrittenIsTakenBack(t *testing.T) {
 			if got := sh(t, r.Top, "git status --porcelain"); got != want {
 				t.Errorf("the checkout has %s", got)
 			}
-			if _, _, err := take(t, r, "next", "", ""); err != nil {
+			if err := r.Advance(t.Context(), to); err != nil {
 				t.Error(err)
 			}
 			if got := sh(t, r.Top, "git rev-parse HEAD; cat a.txt made/x.txt; git status --porcelain"); got != to+"\nchanged\nx\n"+want {

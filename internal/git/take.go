@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,52 +28,33 @@ type ConflictError struct {
 // Error names the files.
 func (e *ConflictError) Error() string { return e.Why + ": " + strings.Join(e.Files, ", ") }
 
-// Merge returns the commit that the checkout is at, and the one that it comes to where a
-// branch is taken: by fast-forward where that is possible, else by a merge, or as one commit
-// where squash has a message. They are the same where all is there already. It fails where
-// that would conflict, or where files that it changes are changed in the checkout, which
-// only [Repo.Advance] touches. back, where it is not empty, are the commits before and after a
-// take that was taken back by [Repo.Revert]: the branch's commits are there then, and what they
-// brought is not.
-func (r *Repo) Merge(ctx context.Context, branch, message, squash string, back []string) (before, after string, err error) {
+// Merge returns how the checkout stands to a branch, and the commit that it comes to where the
+// branch is taken: by fast-forward where that is possible, else by a merge, or as one commit where
+// squash has a message. That is the checkout's own where all is there already. What was undone
+// since it was brought is brought again. Its parts are those that stay on record then. It fails where that would conflict, or where files that it
+// changes are changed in the checkout, which only [Repo.Advance] touches.
+func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, message, squash string) (*Standing, string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
-	if before, err = checkout.Base(ctx, ""); err != nil {
-		return "", "", err
-	}
-	tip, err := checkout.at(ctx, r.Top, nil, "rev-parse", "--verify", "refs/heads/"+branch+"^{commit}")
+	s, err := checkout.Stands(ctx, branch, base, brought)
 	if err != nil {
-		return "", "", fmt.Errorf("there is no branch %s", branch)
+		return nil, "", err
 	}
-	tip = strings.TrimSpace(tip)
-	restored := before
-	if len(back) == 2 {
-		if restored, err = checkout.restored(ctx, before, back[0], back[1], message+", again"); err != nil {
-			return "", "", err
-		}
+	if s.Tip == "" {
+		return nil, "", fmt.Errorf("there is no branch %s", branch)
 	}
-	merged, err := checkout.mayTake(ctx, before, restored, tip)
+	merged, err := checkout.merged(ctx, s)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
-	after, err = r.taken(ctx, before, restored, tip, merged, message, squash)
-	return before, after, err
-}
-
-// restored is a commit after head that has what was taken between two commits and taken back
-// since; head itself, where it has that.
-func (r *Repo) restored(ctx context.Context, head, from, to, message string) (string, error) {
-	if isThere, err := r.Contains(ctx, to); err != nil || !isThere {
-		return head, err // somebody has put the checkout back to what was before
+	if err := checkout.mayTake(ctx, s.Head, merged); err != nil {
+		return nil, "", err
 	}
-	tree, err := r.differenceOn(ctx, from, to, head, "these files were changed on both sides")
+	after, err := r.taken(ctx, s, merged, message, squash)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	if has, err := r.isTree(ctx, head, tree); err != nil || has {
-		return head, err
-	}
-	return r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
+	return s, after, checkout.keep(ctx, s, after)
 }
 
 // differenceOn is the tree that the difference between two commits or trees makes of a third.
@@ -88,32 +70,10 @@ func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string
 	return r.merge(ctx, commits[2], commits[1], conflict)
 }
 
-// isTree reports whether a commit has the files of a tree.
+// isTree reports whether a commit, or a tree, has the files of a tree.
 func (r *Repo) isTree(ctx context.Context, commit, tree string) (bool, error) {
 	has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", commit+"^{tree}")
 	return strings.TrimSpace(has) == tree, err
-}
-
-// Brings reports whether a branch has something that a commit has not.
-func (r *Repo) Brings(ctx context.Context, branch, onto string) (bool, error) {
-	tree, err := r.merge(ctx, onto, "refs/heads/"+branch, "")
-	if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	has, err := r.isTree(ctx, onto, tree)
-	return !has, err
-}
-
-// BranchesWith are the branches that have a commit.
-func (r *Repo) BranchesWith(ctx context.Context, commit string) ([]string, error) {
-	if !r.Has(ctx, commit) {
-		return nil, nil
-	}
-	out, err := r.at(ctx, r.Top, nil, "for-each-ref", "--contains="+commit, "--format=%(refname:short)", "refs/heads/")
-	return strings.Fields(out), err
 }
 
 // merge is the tree that two commits come to.
@@ -130,42 +90,53 @@ func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string) (tree s
 }
 
 // taken is the commit that the checkout comes to: the one it is at, where all is there
-// already. It is made beside the checkout, so that what is staged there is no part of it. Where
-// something was taken back before, restored has that again.
-func (r *Repo) taken(ctx context.Context, before, restored, tip, merged, message, squash string) (string, error) {
-	if squash != "" {
-		if has, err := r.isTree(ctx, before, merged); err != nil || has {
-			return before, err
-		}
-		return r.commitTree(ctx, r.Top, merged, []string{before}, squash, time.Now())
-	}
-	common, err := r.at(ctx, r.Top, nil, "merge-base", restored, tip)
-	if err != nil && exitCode(err) != 1 {
-		return "", err
-	}
-	switch strings.TrimSpace(common) {
-	case tip:
-		return restored, nil
-	case restored:
-		return tip, nil
-	}
-	return r.commitTree(ctx, r.Top, merged, []string{restored, tip}, message, time.Now())
-}
-
-// mayTake finds out what stands in the way, and changes nothing. It returns the tree that
-// ours and tip come to, where the checkout is at head.
-func (r *Repo) mayTake(ctx context.Context, head, ours, tip string) (merged string, err error) {
-	if merged, err = r.merge(ctx, ours, tip, "these files were changed on both sides"); err != nil {
-		return "", err
-	}
-	both, err := r.differing(ctx, head, merged)
+// already. It is made beside the checkout, so that what is staged there is no part of it.
+func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash string) (string, error) {
+	hasAll, err := r.isTree(ctx, s.Head, merged)
 	if err != nil {
 		return "", err
 	}
-	if both != nil {
-		return "", &ConflictError{"these files have changes in your checkout that are not committed", both}
+	if hasAll && (squash != "" || s.from != "") {
+		return s.Head, nil
 	}
-	return merged, nil
+	if squash != "" {
+		return r.commitTree(ctx, r.Top, merged, []string{s.Head}, squash, time.Now())
+	}
+	common, err := r.common(ctx, s.Head, s.Tip)
+	if err != nil {
+		return "", err
+	}
+	if common == s.Head {
+		if isTip, err := r.isTree(ctx, s.Tip, merged); err != nil || isTip {
+			return s.Tip, err
+		}
+	}
+	if common != s.Tip {
+		return r.commitTree(ctx, r.Top, merged, []string{s.Head, s.Tip}, message, time.Now())
+	}
+	if hasAll {
+		return s.Head, nil
+	}
+	return r.commitTree(ctx, r.Top, merged, []string{s.Head}, message+", again", time.Now())
+}
+
+// common is the latest commit that two have in common; empty where there is none.
+func (r *Repo) common(ctx context.Context, one, other string) (string, error) {
+	out, err := r.at(ctx, r.Top, nil, "merge-base", one, other)
+	if exitCode(err) == 1 {
+		err = nil
+	}
+	return strings.TrimSpace(out), err
+}
+
+// mayTake fails where what lies between the checkout's commit and another, or a tree, is changed in
+// the checkout.
+func (r *Repo) mayTake(ctx context.Context, head, to string) error {
+	both, err := r.differing(ctx, head, to)
+	if err == nil && both != nil {
+		err = &ConflictError{"these files have changes in your checkout that are not committed", both}
+	}
+	return err
 }
 
 // userSettings leave the user's filters as they are: it is the user's checkout.
@@ -173,27 +144,29 @@ func userSettings() []string {
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0"}
 }
 
-// Revert takes back what was taken: what came between two commits, as one commit. It returns the
-// commit that the checkout is at, where nothing of that is there any more.
-func (r *Repo) Revert(ctx context.Context, before, after, message string) (string, error) {
+// Revert takes parts back out of the checkout, the last first, as one commit. It returns the
+// commit that the checkout is at, where nothing of them is there any more.
+func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
 	head, err := checkout.Base(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	tree, err := checkout.differenceOn(ctx, after, before, head, "these files were changed since")
-	if err != nil {
-		return "", err
+	tree := head
+	for _, part := range slices.Backward(parts) {
+		if tree, err = checkout.differenceOn(ctx, part.After, part.Before, tree, "these files were changed since"); err != nil {
+			return "", err
+		}
 	}
-	if has, err := checkout.isTree(ctx, head, tree); err != nil || has {
+	if has, err := checkout.isTree(ctx, head, tree); err != nil || has || tree == head {
 		return head, err
+	}
+	if err := checkout.mayTake(ctx, head, tree); err != nil {
+		return "", err
 	}
 	commit, err := r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
 	if err != nil {
-		return "", err
-	}
-	if _, err := checkout.mayTake(ctx, head, head, commit); err != nil {
 		return "", err
 	}
 	return commit, r.Advance(ctx, commit)

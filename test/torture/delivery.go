@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
@@ -173,8 +172,8 @@ func (p *project) checkTaken(ctx context.Context, id, when string) error {
 	if left := git("status", "--porcelain"); left != "" {
 		p.problem("killed at %s: the checkout has %s", when, left)
 	}
-	if !site.Own || !slices.Equal(site.Applied, []string{site.Base, tip}) || len(site.Takes) != 1 {
-		p.problem("killed at %s: of its own repository: %v, applied %q, taken %v", when, site.Own, site.Applied, site.Takes)
+	if n := len(site.Brought); !site.Own || n != 1 || site.Brought[0].Before != site.Base || site.Brought[0].After != tip || len(site.Takes) != 1 {
+		p.problem("killed at %s: of its own repository: %v, brought %v, taken %v", when, site.Own, site.Brought, site.Takes)
 	}
 	return nil
 }

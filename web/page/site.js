@@ -82,7 +82,7 @@ export function Outcome({ site, session, again }) {
     ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
-    ${site.untaken && html`<p class="small">What was made since it was taken is not in your project yet.</p>`}
+    ${site.untaken && html`<p class="small">Not all of it is in your project: the rest was made since it was taken, or undone by hand.</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("continue") && html`<label class="field edge tall"><textarea rows="1" dir="auto" value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)}></textarea></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}

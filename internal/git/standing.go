@@ -1,0 +1,215 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A Part is what a branch has brought into a checkout at one time.
+type Part struct {
+	// Before and After are the commits that the checkout was at.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Tip is what the branch was at, Into the branch that was checked out.
+	Tip  string `json:"tip"`
+	Into string `json:"into,omitempty"`
+	// Undone is the commit that took it back.
+	Undone string `json:"undone,omitempty"`
+}
+
+// A Standing says what a checkout has of a branch: what its files say, not only its history, for
+// somebody may have undone by hand what was brought, or have moved the checkout to where it never was.
+type Standing struct {
+	// Head is the commit that the checkout is at, Tip the branch's, which is empty where it is gone.
+	Head, Tip string
+	// Parts are all that anything is known of, in order. In are those that are there, Elsewhere those
+	// that are not and never were as far as the checkout's history says; the others were undone.
+	Parts, In, Elsewhere []Part
+
+	ours   string // the tree that head and what was undone come to: head, where that is nothing
+	from   string // what the branch was at when the last part came; empty where none has
+	undone error  // why what was undone cannot be brought again
+}
+
+// WasUndone reports whether something that was brought is there no more.
+func (s *Standing) WasUndone() bool { return s.ours != s.Head || s.undone != nil }
+
+// Stands finds out how the checkout stands to a branch that began at a base, of which parts were
+// brought. What somebody has merged by hand is a part as well.
+func (r *Repo) Stands(ctx context.Context, branch, base string, brought []Part) (*Standing, error) {
+	head, err := r.Base(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	s := &Standing{Head: head, ours: head}
+	if tip, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch+"^{commit}"); err == nil {
+		s.Tip = strings.TrimSpace(tip)
+	}
+	for _, part := range brought {
+		if err := r.weigh(ctx, s, part); err != nil {
+			return nil, err
+		}
+	}
+	if s.Tip == "" {
+		return s, nil
+	}
+	common, err := r.common(ctx, head, s.Tip)
+	if err != nil || common == "" {
+		return s, err
+	}
+	from := s.from
+	if from == "" {
+		from = base
+	}
+	if isLater, err := r.isAncestor(ctx, from, common); err != nil || !isLater || from == common {
+		return s, err
+	}
+	return s, r.weigh(ctx, s, Part{Before: from, After: common, Tip: common})
+}
+
+// weigh finds out whether a part is in the checkout still.
+func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
+	if !r.Has(ctx, part.Before) || !r.Has(ctx, part.After) {
+		return nil // nobody knows any more what it was
+	}
+	has, err := r.isAncestor(ctx, part.After, s.Head)
+	if err != nil {
+		return err
+	}
+	isThere, err := r.isThere(ctx, s, part, has)
+	if err != nil {
+		return err
+	}
+	s.Parts = append(s.Parts, part)
+	switch {
+	case isThere:
+		s.In, s.from = append(s.In, part), part.Tip
+	case !has:
+		s.Elsewhere = append(s.Elsewhere, part)
+	case s.undone == nil:
+		s.from = part.Tip
+		ours, err := r.differenceOn(ctx, part.Before, part.After, s.ours, bothChanged)
+		if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
+			s.undone = err
+			return nil
+		}
+		s.ours = ours
+		return err
+	}
+	return nil
+}
+
+// isThere reports whether the files of a checkout, which has the commit of a part or has not, have
+// the part.
+func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (bool, error) {
+	if part.After == s.Head {
+		return true, nil
+	}
+	wasUndone := false
+	if has && part.Undone != "" && r.Has(ctx, part.Undone) {
+		var err error
+		if wasUndone, err = r.isAncestor(ctx, part.Undone, s.Head); err != nil {
+			return false, err
+		}
+	}
+	if !has || wasUndone { // the same may have come in other commits
+		onto := s.Head
+		if has {
+			onto = s.ours
+		}
+		if brings, err := r.changes(ctx, part.Before, part.After, onto); err != nil || brings {
+			return false, err
+		}
+		isEmpty, err := r.sameTree(ctx, part.Before, part.After)
+		return !isEmpty, err
+	}
+	if isThere, err := r.changes(ctx, part.After, part.Before, s.ours); err != nil || isThere {
+		return isThere, err
+	}
+	return r.sameTree(ctx, part.Before, part.After) // there was nothing to bring
+}
+
+// bothChanged is why a branch cannot be taken.
+const bothChanged = "these files were changed on both sides"
+
+// changes reports whether the difference between two commits changes a third, or cannot be made
+// there.
+func (r *Repo) changes(ctx context.Context, from, to, onto string) (bool, error) {
+	tree, err := r.differenceOn(ctx, from, to, onto, "")
+	if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	has, err := r.isTree(ctx, onto, tree)
+	return !has, err
+}
+
+func (r *Repo) sameTree(ctx context.Context, one, other string) (bool, error) {
+	_, err := r.at(ctx, r.Top, nil, "diff", "--quiet", "--no-ext-diff", "--no-textconv", one, other, "--")
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r *Repo) isAncestor(ctx context.Context, commit, of string) (bool, error) {
+	_, err := r.at(ctx, r.Top, nil, "merge-base", "--is-ancestor", commit, of)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// merged is the tree that the checkout comes to with all that the branch has.
+func (r *Repo) merged(ctx context.Context, s *Standing) (string, error) {
+	switch {
+	case s.undone != nil:
+		return "", s.undone
+	case s.from == "":
+		return r.merge(ctx, s.Head, s.Tip, bothChanged)
+	}
+	return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
+}
+
+// keep leaves on record, once the checkout comes to a commit that has all of the branch, the parts
+// that are there and those that it has not brought elsewhere anew.
+func (r *Repo) keep(ctx context.Context, s *Standing, commit string) (err error) {
+	s.Parts = slices.DeleteFunc(s.Parts, func(part Part) bool {
+		if !slices.Contains(s.Elsewhere, part) {
+			return !slices.Contains(s.In, part)
+		}
+		has, failed := r.isAncestor(ctx, part.After, commit)
+		err = errors.Join(err, failed)
+		return has
+	})
+	return err
+}
+
+// Brings reports whether the branch has something that the checkout has not.
+func (r *Repo) Brings(ctx context.Context, s *Standing) (bool, error) {
+	if s.Tip == "" {
+		return false, nil
+	}
+	tree, err := r.merged(ctx, s)
+	if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	has, err := r.isTree(ctx, s.Head, tree)
+	return !has, err
+}
+
+// IsIn reports whether a branch has what a part brought into it.
+func (r *Repo) IsIn(ctx context.Context, part Part) (bool, error) {
+	into := "refs/heads/" + part.Into
+	if part.Into == "" || !r.Has(ctx, into) || !r.Has(ctx, part.After) {
+		return false, nil
+	}
+	return r.isAncestor(ctx, part.After, into)
+}
