@@ -63,6 +63,14 @@ func TestAResultIsDroppedOnlyByWhoeverMeansIt(t *testing.T) {
 	}
 	other.close()
 
+	comesBack := func() { value[any](b, "void dispatchEvent(new Event('focus'))") } // from a terminal
+	git(t, dir, "revert --no-edit HEAD")
+	comesBack()
+	b.sees(outcome+" .chip", "taken")
+	git(t, dir, "reset -q --hard HEAD~1")
+	comesBack()
+	b.sees(outcome+" .chip", "delivered")
+
 	b.click(outcome+" button", "Drop it")
 	b.sees(".toast", "What “Make it good” has built is dropped")
 	b.sees("[data-outcome=dropped]", "Until then it can be undone.")

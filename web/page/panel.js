@@ -9,6 +9,7 @@ import { boxWords, Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
 import { takeFocus } from "./keys.js";
+import { useLooks } from "./looks.js";
 import { Seek } from "./seek.js";
 import { nameOf, size, when } from "./format.js";
 import { fileIcon, titleOfFile } from "./forms.js";
@@ -46,12 +47,7 @@ export const writerOf = ({ session }, { by, node, round }) => nameAt(app.session
 // useFile loads the text of a file in one version, and its versions.
 function useFile(file, version, changed) {
   const [state, setState] = useState({ text: null, versions: [], problem: null });
-  const [looks, setLooks] = useState(0);
-  useEffect(() => { // whoever comes back may have been at an editor
-    const look = () => setLooks((n) => n + 1);
-    addEventListener("focus", look);
-    return () => removeEventListener("focus", look);
-  }, []);
+  const looks = useLooks();
   useEffect(() => {
     let left = false;
     (async () => {

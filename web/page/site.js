@@ -9,6 +9,7 @@ import { capital, nameOf } from "./format.js";
 import { duration, fileIcon } from "./forms.js";
 import { held } from "./held.js";
 import { takeFocus } from "./keys.js";
+import { useLooks } from "./looks.js";
 import { advised } from "./trouble.js";
 import { written } from "./words.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -41,16 +42,16 @@ function drop({ session }, again) {
     () => (back(), requestAnimationFrame(() => takeFocus(".outcome .danger", "#main h1")))); // the button is gone
 }
 
-// useSite fetches what there is of a delivery, anew whenever something has happened. It
-// is null where the delivery has no repository, or none yet. At a gate it is fetched at once:
-// somebody is about to decide.
+// useSite fetches what there is of a delivery, anew whenever something has happened, or somebody has
+// come back to the page. It is null where the delivery has no repository, or none yet. At a gate it
+// is fetched at once: somebody is about to decide.
 export function useSite(id, key, atGate) {
-  const [site, setSite] = useState(null);
+  const [site, setSite] = useState(null), looks = useLooks();
   useEffect(() => {
     let here = true;
     const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site && !atGate ? 400 : 0);
     return () => { here = false; clearTimeout(later); };
-  }, [id, key]);
+  }, [id, key, looks]);
   return [site && dropping.has(id) ? { isDropping: true, ...site, acts: [], files: [] } : site, () => api.delivery(id).then(setSite, () => {})];
 }
 
@@ -109,7 +110,7 @@ function whereabouts(line) {
 const forGit = /^(index [0-9a-f]+\.\.|diff --git |(new file|deleted file|old|new) mode |similarity index |rename (from|to) |Binary files )/;
 
 // asNamed is a name as people see it: git quotes those that have quotes or such in them.
-const asNamed = (name) => (/^".*"$/.test(name) ? name.slice(1, -1).replace(/\\(.)/g, "$1") : name);
+const asNamed = (name) => (/^".*"$/.test(name) ? name.slice(1, -1).replace(/\\(.)/g, (_, c) => ({ t: "⇥", n: "⏎", r: "⏎" })[c] ?? c) : name);
 
 const afterIn = (head, words) => head.find((line) => line.startsWith(words))?.slice(words.length);
 
