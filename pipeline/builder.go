@@ -192,7 +192,7 @@ func (b *builder) take(ctx context.Context, a answered) (feedback string, done b
 		}
 		return b.missed(a.parsed.Correction+blocksHint(b.blocks), setback{
 			agent:  "its answers were no JSON that could be read; it said: " + clipText(strings.Join(strings.Fields(a.text), " "), 200),
-			person: "they were not in the form that was asked for" + quotedAnswer(a.text), cause: causeUnreadable,
+			person: "they were not in the form that was asked for" + quotedAnswer(a.text), cause: causeOfText(a.text),
 		})
 	}
 	if a.parsed.Level == LevelRepaired && b.delivery.Repository.Edits == editsAuto {

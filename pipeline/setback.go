@@ -1,6 +1,10 @@
 package pipeline
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/question"
+)
 
 // A setback is why what an agent answered came to nothing, said twice: to agents, who
 // are told how to do it otherwise, and to people, who see nothing of how agents answer.
@@ -62,6 +66,15 @@ func quotedAnswer(text string) string {
 		return ""
 	}
 	return "; it said: " + clipText(text, 200)
+}
+
+// causeOfText is what a person can do something about where an agent has said this instead of what was
+// asked for: it may want to know something.
+func causeOfText(text string) string {
+	if _, _, asks := question.In(text); asks && !isData(text) {
+		return causeBlocked
+	}
+	return causeUnreadable
 }
 
 // isData says of a text that it is nothing that an agent says to people: data, or the

@@ -61,6 +61,17 @@ func TestWhatAnAgentSaidIsQuotedWhereItIsWords(t *testing.T) {
 	}
 }
 
+// Whoever is asked something in place of an answer is told to answer.
+func TestAQuestionInPlaceOfAnAnswerIsToBeAnswered(t *testing.T) {
+	for text, want := range map[string]string{
+		"Which database\n is meant?": causeBlocked, "I have written the file.": causeUnreadable, `{"question": "which?"}`: causeUnreadable, "": causeUnreadable,
+	} {
+		if got := causeOfText(text); got != want {
+			t.Errorf("of %q: %q", text, got)
+		}
+	}
+}
+
 // Every cause that a step can fail for has advice, except that somebody wanted it so.
 func TestThereIsAdviceOnEveryCause(t *testing.T) {
 	for _, cause := range []string{"", causeEdits, causeUnreadable, causeTooLong, causeNoAnswer, causeUnchanged, causeChecks, causeBlocked, causeEnvironment, causeStopped} {
