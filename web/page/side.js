@@ -71,11 +71,11 @@ export function Side({ route, find }) {
 // Entry is a conversation in a list. Its state has an icon and a word, never a colour
 // alone.
 export function Entry({ session: s, current = false }) {
-  const agent = agentOf(s.agent);
+  const agent = agentOf(s.agent), isFailed = s.outcome === "failed", short = isFailed ? "Not done" : "Not all is done";
   const mark = waits(s) ? html`<span class="dot spot" title=${states.waiting}></span><span class="hidden">${states.waiting}</span>`
     : s.status === "running" ? html`${icon("loader-circle", "spin")}<span class="hidden">${states.running}</span>`
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
-    : s.status === "completed" && (s.stop || s.outcome) ? html`<span title="Not all is done">${icon("circle-alert")}</span><span class="hidden">Not all is done</span>`
+    : s.status === "completed" && (s.stop || s.outcome) ? html`<span title=${short}>${icon("circle-alert", isFailed ? "bad" : "")}</span><span class="hidden">${short}</span>`
     : s.unseen ? html`<span class="dot unseen" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
   return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
 }

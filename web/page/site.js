@@ -80,7 +80,7 @@ export function Outcome({ site, session, again }) {
   const { operator } = app.me;
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.untaken ? "partly taken" : site.applied ? "taken" : "delivered"}</span>`}</div>
-    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed, <span class="good">+${added}</span> <span class="bad">−${removed}</span> lines${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
+    ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed${added + removed > 0 && html`, ${amounts({ added, removed })} lines`}${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${site.untaken && html`<p class="small">Not all of it is in your project: the rest was made since it was taken, or undone by hand.</p>`}
@@ -152,6 +152,9 @@ export const DiffLines = ({ text, label }) => html`<div class="diff" tabindex="0
 
 const stepOf = (commit) => commit?.title || `step ${commit?.step}`;
 
+// amounts are how many lines came and went, where any did: of what is no text there are none.
+const amounts = ({ added, removed }) => html`${added > 0 && html`<span class="num good">+${added}</span>`}${added > 0 && removed > 0 && " "}${removed > 0 && html`<span class="num bad">−${removed}</span>`}`;
+
 // Change shows the change, of all steps or of one.
 export function Change({ site }) {
   const [step, setStep] = useState("");
@@ -165,7 +168,7 @@ export function Change({ site }) {
   }, [isOpen, step, last]);
   if (!site.files.length) return null;
   return html`<section class="card pad change" aria-label="The change"><h2>The change</h2>
-    <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}${f.from && html`<span class="faint">, which was ${f.from}</span>`}</span><span class="num good">+${f.added}</span><span class="num bad">−${f.removed}</span></li>`)}</ul>
+    <ul class="stack small">${site.files.map((f) => html`<li key=${f.path} class="row">${icon(fileIcon(f.path))}<span class="grow cut">${f.path}${f.from && html`<span class="faint">, which was ${f.from}</span>`}</span>${amounts(f)}</li>`)}</ul>
     <div class="row wrap"><button type="button" class="sm" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${icon("file-diff")}${isOpen ? "Hide it" : "Show it"}</button>
       ${isOpen && site.commits.length > 0 && html`<label class="btn sm pick"><span class="cut">${step ? stepOf(site.commits.find((c) => String(c.step) === step)) : "All steps"}</span>${icon("chevron-down")}<select aria-label="Which step" value=${step} onChange=${(e) => setStep(e.target.value)}><option value="">All steps</option>${site.commits.map((c) => html`<option key=${c.step} value=${c.step}>${stepOf(c)}</option>`)}</select></label>`}</div>
     ${isOpen && (diff ? html`<${DiffLines} text=${diff.text} label="Unified diff" />${diff.left > 0 && html`<p class="tiny faint">${diff.left} more bytes are not shown.</p>`}` : html`<p class="tiny faint">Loading …</p>`)}</section>`;
@@ -197,7 +200,7 @@ export function measuredOf(runs) {
 // Checks shows what was measured, the latest of each kind, with its output; what was measured
 // of the same before is folded.
 export function Checks({ site }) {
-  if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert", "bad")} This repository has no checks: nothing is measured.</p></section>`;
+  if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert")} This repository has no checks: nothing is measured.</p></section>`;
   const shown = (round) => html`<div key=${round.label + round.attempt} data-label=${round.label} data-attempt=${round.attempt}><h3 class="tiny faint">${labelOf(round, site.plan?.steps, round.runs.some((run) => run.outdated))}</h3>${round.runs.map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`;
   return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2>
     ${measuredOf(site.runs).map(([latest, ...before]) => html`<div key=${latest.label.replace(/ round \d+$/, "")} class="stack">${shown(latest)}${before.length > 0 && html`<details class="tiny before"><summary class="btn ghost sm">${icon("chevron-right", "chev")}${before.length} ${/^step /.test(latest.label) ? (before.length === 1 ? "round" : "rounds") : before.length === 1 ? "time" : "times"} before that</summary>${before.map(shown)}</details>`}</div>`)}

@@ -213,6 +213,7 @@ test("lists mark what came to no answer, and what goes on from another conversat
     return textOf(root);
   };
   for (const session of [{ stop: "empty" }, { stop: "repeated_calls" }, { outcome: "partial" }]) assert.match(entry({ status: "completed", ...session }), /Lockers.*Not all is done/);
+  assert.match(entry({ status: "completed", outcome: "failed" }), /Lockers.*Not done/);
   for (const session of [{ status: "completed" }, { status: "running", stop: "empty" }]) assert.doesNotMatch(entry(session), /Not all/);
   assert.match(entry({ status: "completed", forked: "other" }), /Goes on from another one: Lockers/);
   assert.doesNotMatch(entry({ status: "completed" }), /Goes on/);
