@@ -35,7 +35,7 @@ export function Queue({ id, queue, setQueue }) {
   return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
     ${editing?.number === m.number
       ? html`<form class="row grow" onSubmit=${save}><input class="grow" aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} /><button class="sm">Keep</button></form>`
-      : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>
+      : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>${m.text && m.attachments.length > 0 && html`<span class="tiny faint row" title=${m.attachments.join(", ")}>${icon("paperclip")}<span class="hidden">with </span>${m.attachments.length} ${m.attachments.length === 1 ? "file" : "files"}</span>`}
         <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => now(m)}>${icon("arrow-up")}</button>
         <button type="button" class="tool sm" title="Edit" id=${"edit-queued-" + m.number} aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text })}>${icon("pencil")}</button>
         <button type="button" class="tool sm" title="Remove" aria-label="Remove the queued message" onClick=${() => remove(m)}>${icon("x")}</button>`}</li>`)}</ul>`;

@@ -205,6 +205,17 @@ test("a check that found something leads to the settings in which that is put ri
   assert.ok(said("model", "").endsWith("None is chosen."), said("model", ""));
 });
 
+test("what is sent next says what is sent with it", async () => {
+  const { Queue } = await import("../page/queue.js");
+  const next = (...messages) => {
+    const root = new Element("div");
+    render(html`<${Queue} id="s" queue=${{ messages: messages.map((m, number) => ({ number, attachments: [], ...m })) }} />`, root);
+    return textOf(root).replace(/\s+/g, " ");
+  };
+  assert.match(next({ text: "Look", attachments: ["a.md", "b.md"] }, { text: "And on" }), /Next: “Look”with 2 files.*Then: “And on” *$/);
+  assert.match(next({ text: "", attachments: ["a.md"] }), /Next: “a.md” *$/);
+});
+
 test("lists mark what came to no answer, and what goes on from another conversation", async () => {
   const { Entry } = await import("../page/side.js");
   const entry = (session) => {
