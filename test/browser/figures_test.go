@@ -261,6 +261,19 @@ func TestTenThousandCallsScroll(t *testing.T) {
 		spent("ScriptDuration"), spent("LayoutDuration")+spent("RecalcStyleDuration"), spent("TaskDuration"))
 }
 
+// slow gives a tab the network that those who measure pages have for fast 3G, with a latency in
+// milliseconds; a latency of 0 takes it away.
+func (b *tab) slow(latency float64) {
+	b.t.Helper()
+	conditions := network.OverrideNetworkStateParams{Latency: latency, DownloadThroughput: 1.6e6 / 8, UploadThroughput: 0.75e6 / 8}
+	if latency == 0 {
+		conditions.DownloadThroughput, conditions.UploadThroughput = -1, -1
+	}
+	if _, err := chromedp.Call(b.ctx, cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}, conditions); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // The first load as the browser counts it, and how long it takes on the network of a
 // telephone until somebody can write, reported and not judged. A second one asks for
 // nothing that the browser has.
@@ -270,14 +283,8 @@ func TestTheFirstLoadIsCounted(t *testing.T) {
 	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: notesWhenUsable}); err != nil {
 		t.Fatal(err)
 	}
-	slow := func(latency float64) { // 1.6 and 0.75 Mbit/s, as those who measure pages have it for fast 3G
-		conditions := network.OverrideNetworkStateParams{Latency: latency, DownloadThroughput: 1.6e6 / 8, UploadThroughput: 0.75e6 / 8}
-		if _, err := chromedp.Call(b.ctx, cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}, conditions); err != nil {
-			t.Fatal(err)
-		}
-	}
 	h := rehearse(t)
-	slow(150)
+	b.slow(150)
 	b.goTo(h.link)
 	usable := until[float64](b, "globalThis.usableAt")
 	b.sees(".agent", "Mira")
@@ -297,7 +304,7 @@ func TestTheFirstLoadIsCounted(t *testing.T) {
 			t.Errorf("%s is asked for again", name)
 		}
 	}
-	slow(562.5)
+	b.slow(562.5)
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCache, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}

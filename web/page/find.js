@@ -3,6 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
 import { begin } from "./home.js";
+import { typedAhead } from "./keys.js";
 import { currentTheme, setTheme } from "./theme.js";
 import { nameOf, when } from "./format.js";
 import { fileIcon } from "./forms.js";
@@ -25,7 +26,10 @@ export function Find({ close }) {
   const [words, setWords] = useState("");
   const [found, setFound] = useState({ sessions: [], files: [], tasks: [] });
   const [chosen, setChosen] = useState(0);
-  useEffect(() => dialog.current.showModal(), []);
+  useEffect(() => {
+    dialog.current.showModal();
+    setWords((dialog.current.querySelector("input").value = typedAhead()));
+  }, []);
   useEffect(() => {
     let left = false;
     const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setChosen(0)), () => {}), words ? 120 : 0);

@@ -80,6 +80,27 @@ addEventListener("keydown", (event) => {
   if (event.repeat && (event.key === "Escape" || (event.key === "Enter" && !isLine))) event.preventDefault(), event.stopImmediatePropagation();
 }, true);
 
+// ahead is what is typed while Find is on its way: it is for Find.
+let ahead = null;
+export function typedAhead() {
+  const typed = ahead ?? "";
+  ahead = null;
+  return typed;
+}
+
+addEventListener("keydown", (event) => {
+  if (ahead === null || event.key.length > 1 || event.ctrlKey || event.metaKey) return;
+  ahead += event.key;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+
+// find opens Find, and waits for it for a while.
+function find(acts) {
+  if (!document.querySelector(".finder")) (ahead = ""), setTimeout(typedAhead, 5000);
+  acts.find();
+}
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
   let after = "", escaped = 0, led = "";
@@ -100,7 +121,7 @@ export function listenTo(acts) {
   };
   const pressed = (event) => {
     const command = event.ctrlKey || event.metaKey;
-    if (command && event.key.toLowerCase() === "k") return event.preventDefault(), acts.find();
+    if (command && event.key.toLowerCase() === "k") return event.preventDefault(), find(acts);
     if (command && event.key.toLowerCase() === "j") return event.preventDefault(), acts.close(), goTo("#/", ".ask textarea");
     if (command && event.shiftKey && event.key.toLowerCase() === "c" && document.querySelector(".turn")) {
       event.preventDefault();

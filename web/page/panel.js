@@ -114,10 +114,15 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     api.versions(file).then(async (list) => setState({ versions: list, text: await api.text(file), problem: null }), () => {});
     toast(done);
   };
-  const look = () => api.versions(file).then(async (list) => setState({ versions: list, text: await api.text({ ...file, version: version || undefined }), problem: null }), (trouble) => toast(trouble.message));
+  const fetched = async () => ({ versions: await api.versions(file), text: await api.text({ ...file, version: version || undefined }), problem: null });
+  const look = () => fetched().then(setState, (trouble) => toast(trouble.message));
   const save = (base) => api.edit(file, editing.text, base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => (trouble.code === "edited" ? look() : toast(trouble.message)));
   // A box that is ticked is a version at once; what fails shows the box as it was.
-  const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => (toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message), setState((s) => ({ ...s, text: null })), api.text(file).then((now) => setState((s) => ({ ...s, text: now })))));
+  const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => {
+    toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message);
+    setState((s) => ({ ...s, text: null }));
+    fetched().catch(() => ({ text })).then((now) => setState((s) => ({ ...s, ...now })));
+  });
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
   const text_ = isText(file.path), fixed = file.path.startsWith("{"); // what is in the project is changed there
   const seekable = text_ && !isEditing && (tab !== "Read" || kindOf(file.path) !== "frame");

@@ -167,12 +167,12 @@ export function Room({ route }) {
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
-        ${queue.messages.length > 0 && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} />`}
+        ${(queue.messages.length > 0 || kept("own.queued." + id)) && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} back=${(text) => setDraft((d) => ({ ...d, text: [d.text, text].filter(Boolean).join("\n\n") }))} />`}
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${asked?.ask.kind === "approval" ? "Decide above; what you write here says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          hint=${asked?.ask.kind === "approval" ? "Decide above; anything but yes says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
       </section>`}
-      ${file !== undefined && html`<${Panel} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + (info?.updated ?? "")} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
+      ${file !== undefined && html`<${Panel} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + info?.updated + info?.written} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;
 }
