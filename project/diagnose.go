@@ -52,6 +52,7 @@ func Diagnose(ctx context.Context, dir string, o Options) []Check {
 	checks := []doctor.Check{configured}
 	p := &Project{dir: absolute, config: c, lookup: o.LookupEnv, models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Local: o.local()}}
 	checks = append(checks, p.examineAgents()...)
+	checks = append(checks, p.examineGranted()...)
 	checks = append(checks, p.examineKeys())
 	checks = append(checks, p.examineKeyFiles(ctx)...)
 	checks = append(checks, p.examineModels(ctx)...)

@@ -28,6 +28,8 @@ func TestDoctorFindsWhatEveryRunWouldFailOn(t *testing.T) {
 		{yaml: "agents: {a: {instructions: x}}\nweb: {allow: [\"not a host\"]}\n", want: ""},
 		{yaml: "agents: {a: {instructions: x}}", file: "data/troupe.db", want: "troupe.db"},
 		{yaml: "agents: {a: {instructions: x, tools: [calculator, \"read_*\"]}}", want: ""},
+		{yaml: "agents: {a: {instructions: x, write: {docs: ./docs}}}", want: "agents.a.write.docs: there is no directory ./docs: make it"},
+		{yaml: "agents: {\"*\": {read: {all: .}}, a: {instructions: x}}", want: ""},
 	} {
 		dir := write(t, c.yaml)
 		if c.file != "" {

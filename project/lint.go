@@ -42,6 +42,9 @@ func Lint(path string, lookup func(string) (string, bool)) (*lint.Report, error)
 	}
 	report.Findings = append(report.Findings, lintSkills(path, c, report.Findings)...)
 	tools, elsewhere := lintTools(path, c, lookup)
+	if c != nil {
+		elsewhere = append(elsewhere, missing(path, c)...) // they may be where it is used
+	}
 	for i, problem := range slices.Concat(elsewhere, problems, lintFlows(path, c), tools) {
 		severity := bundle.Error
 		if i < len(elsewhere) {

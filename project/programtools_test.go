@@ -149,6 +149,7 @@ func TestLintWarnsOfToolsThatAProgramMayHave(t *testing.T) {
 		"agents: {clerk: {instructions: x, tools: [calculatr]}}\n":                                     {1, 0},
 		"agents: {clerk: {instructions: x, tools: [stock]}}\napprove: [{tool: refund, do: ask}]\n":     {1, 1},
 		"agents: {clerk: {instructions: x, tools: [stock]}}\napprove: [{tool: calculatr, do: deny}]\n": {1, 1},
+		"agents: {clerk: {instructions: x, read: {all: .}, write: {docs: ./docs}}}\n":                  {0, 1}, // it may be where it is used
 	} {
 		report, err := project.Lint(write(t, yaml), env)
 		if err != nil {

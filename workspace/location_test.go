@@ -268,7 +268,7 @@ func TestThatOneRootLiesInAnotherIsDecidedByTheDirectoryFoundThere(t *testing.T)
 func TestOpenRefusesBadConfigurationAndNamesTheRoot(t *testing.T) {
 	w := newWorld(t)
 	for want, roots := range map[string][]Root{
-		"open root {core-root}: no such file or directory":              {{Name: CoreRoot, Dir: w.dir + "/missing"}},
+		"open root {core-root}: there is no such directory":             {{Name: CoreRoot, Dir: w.dir + "/missing"}},
 		"open root {core-root}: not a directory":                        {{Name: CoreRoot, Dir: w.outside + "/canary.txt"}},
 		"open root {core-root}: named twice":                            {{Name: CoreRoot, Dir: w.core}, {Name: "CORE_ROOT", Dir: w.core}},
 		`open root {a/b}: not a name of letters, digits, _, - and dots`: {{Name: "a/b", Dir: w.core}},

@@ -171,6 +171,13 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
+// A noDirectory says that a root's directory is not there, in words for people.
+type noDirectory struct{}
+
+func (*noDirectory) Error() string { return "there is no such directory" }
+
+func (*noDirectory) Unwrap() error { return fs.ErrNotExist }
+
 func (w *Workspace) openRoot(c Root) error {
 	if !isName(c.Name) {
 		return errors.New("not a name of letters, digits, _, - and dots")
@@ -179,6 +186,9 @@ func (w *Workspace) openRoot(c Root) error {
 		return errors.New("named twice")
 	}
 	dir, err := os.OpenRoot(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &noDirectory{}
+	}
 	if err != nil {
 		return err
 	}

@@ -167,8 +167,8 @@ func TestADirectoryToReadHasNoToolsThatWrite(t *testing.T) {
 func TestRootsThatCannotBeOpened(t *testing.T) {
 	dir := t.TempDir()
 	for want, open := range map[string]func() ([]troupe.Tool, error){
-		"open root your folder: no such file or directory": func() ([]troupe.Tool, error) { return Dir(filepath.Join(dir, "gone"), workspace.ReadOnly) },
-		"open root docs: no such file or directory": func() ([]troupe.Tool, error) {
+		"open root your folder: there is no such directory": func() ([]troupe.Tool, error) { return Dir(filepath.Join(dir, "gone"), workspace.ReadOnly) },
+		"open root docs: there is no such directory": func() ([]troupe.Tool, error) {
 			return Roots(workspace.Root{Name: "docs", Dir: filepath.Join(dir, "gone"), Access: workspace.ReadOnly})
 		},
 		"no root may be read: set its access to workspace.ReadOnly or workspace.ReadWrite": func() ([]troupe.Tool, error) { return Dir(dir, workspace.NoAccess) },
