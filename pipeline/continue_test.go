@@ -14,11 +14,16 @@ import (
 // goOn runs the session's delivery once more after its end, with what a person says.
 func (y *yard) goOn(guidance string) *pipeline.Report {
 	y.t.Helper()
-	custom := map[string]any{"phases": pipeline.Results(y.events()), "extras": map[string]any{"continue": true, "guidance": guidance}}
-	if _, err := y.gather(y.engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Session: y.session, Text: "Add a median to the stats package", Custom: custom})); err != nil {
+	if err := y.tryOn(guidance); err != nil {
 		y.t.Fatal(err)
 	}
 	return pipeline.ReportOf(y.events())
+}
+
+func (y *yard) tryOn(guidance string) error {
+	custom := map[string]any{"phases": pipeline.Results(y.events()), "extras": map[string]any{"continue": true, "guidance": guidance}}
+	_, err := y.gather(y.engine.Run(y.t.Context(), deliver(y.t, y.config), troupe.Input{Session: y.session, Text: "Add a median to the stats package", Custom: custom}))
+	return err
 }
 
 func stepsIn(r *pipeline.Report) string {
@@ -154,6 +159,30 @@ func TestAllCommitsOfABranchAreCounted(t *testing.T) {
 		if end, ok := e.Body.(*troupe.RunFinished); ok && e.Parent == "" && !strings.Contains(end.Output.Summary, want+" commits on ") {
 			t.Errorf("it says %q", end.Output.Summary)
 		}
+	}
+}
+
+// Somebody may tidy up and remove the branch of what was taken: it goes on from what was built, not
+// from where it began. Where that is lost, too, it says so.
+func TestAWishGoesOnWhereTheBranchWasRemoved(t *testing.T) {
+	y := shellYard(t)
+	r := y.mustRun("delivered")
+	tidy := func() {
+		t.Helper()
+		y.sh("git worktree list --porcelain | sed -n 's/^worktree //p' | sed 1d | xargs -n1 git worktree remove --force; git branch -qD " + r.Branch)
+	}
+	tip := y.sh("git rev-parse " + r.Branch)
+	tidy()
+	if r := y.goOn("Name it better"); r.Outcome != "delivered" {
+		t.Fatalf("%s: %q", r.Outcome, r.Reasons)
+	}
+	if got := y.sh("git rev-parse " + r.Branch + "~1"); got != tip {
+		t.Errorf("it goes on from %s, not from %s: %s", got, tip, y.sh("git log --oneline "+r.Branch))
+	}
+	tidy()
+	y.sh("git for-each-ref --format='delete %(refname)' refs/troupe | git update-ref --stdin; git reflog expire --expire=now --all; git gc -q --prune=now")
+	if err := y.tryOn("And shorter"); err == nil || !strings.Contains(err.Error(), "the branch "+r.Branch+" was removed, and its commit ") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -39,6 +39,8 @@ type Site struct {
 	// Brought is what was taken of the branch, in order. What is in the checkout of it now,
 	// [Site.Stands] says.
 	Brought []git.Part `json:"brought,omitempty"`
+	// Into are the branches that were checked out then.
+	Into []string `json:"into,omitempty"`
 	// Taking is what Brought becomes with a take that has begun and is not known to have come
 	// to its end.
 	Taking []git.Part `json:"taking,omitempty"`
@@ -168,7 +170,11 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	if err != nil {
 		return nil, err
 	}
-	worktree, made, err := repo.Worktree(ctx, about.Worktree, about.Branch, about.Base)
+	begin, err := s.begin(ctx, repo, about)
+	if err != nil {
+		return nil, err
+	}
+	worktree, made, err := repo.Worktree(ctx, about.Worktree, about.Branch, begin)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +184,31 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	}
 	o.worktree.Links = o.linked(worktree.Dir)
 	return o, nil
+}
+
+// begin is the commit that a delivery's branch is made from: the base, or the latest that is known of
+// it, where somebody has removed the branch since.
+func (s *workshop) begin(ctx context.Context, repo *git.Repo, about *Site) (string, error) {
+	if repo.Has(ctx, "refs/heads/"+about.Branch) {
+		return about.Base, nil // nobody has to make it anew
+	}
+	commits := []string{about.Base}
+	for _, part := range about.Brought {
+		commits = append(commits, part.Tip)
+	}
+	data, err := os.ReadFile(s.planFile(about.Session))
+	if plan, broken := ReadPlan(data); err == nil && broken == nil {
+		for i := range plan.Steps {
+			if commit := plan.Steps[i].Commit; commit != "" {
+				commits = append(commits, commit)
+			}
+		}
+	}
+	last, err := repo.Latest(ctx, about.Branch, commits)
+	if err != nil {
+		return "", fmt.Errorf("delivery %s: %w", about.ID, err)
+	}
+	return last, nil
 }
 
 // An openSite is a site that is worked on.

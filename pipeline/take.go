@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/failpoint"
@@ -28,7 +29,10 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (before
 	if err != nil || after == stands.Head {
 		return after, after, err
 	}
-	s.Taking = append(stands.Parts, git.Part{Before: stands.Head, After: after, Tip: stands.Tip, Into: into})
+	s.Taking = append(stands.Parts, git.Part{Before: stands.Head, After: after, Tip: stands.Tip})
+	if into != "" && !slices.Contains(s.Into, into) {
+		s.Into = append(s.Into, into)
+	}
 	if err := s.Save(folder); err != nil {
 		return "", "", err
 	}
@@ -43,6 +47,22 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (before
 // Stands says what the checkout has of the branch.
 func (s *Site) Stands(ctx context.Context, repo *git.Repo) (*git.Standing, error) {
 	return repo.Stands(ctx, s.Branch, s.Base, s.Brought)
+}
+
+// Elsewhere are the branches that it was taken into and that have something of it, but for the one that
+// is checked out.
+func (s *Site) Elsewhere(ctx context.Context, repo *git.Repo) (names []string, err error) {
+	here, err := repo.Branch(ctx)
+	for _, name := range s.Into {
+		if err != nil || name == here {
+			continue
+		}
+		var has bool
+		if has, err = repo.IsIn(ctx, name, s.Branch, s.Base, s.Brought); has {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // settleTake finds out what became of a take whose process was killed: it is on record then,

@@ -23,7 +23,7 @@ func builtSite(t *testing.T) (o *openSite, tip string) {
 
 // first is what a branch brings that is taken for the first time.
 func (o *openSite) first(tip string) git.Part {
-	return git.Part{Before: o.Base, After: tip, Tip: tip, Into: "main"}
+	return git.Part{Before: o.Base, After: tip, Tip: tip}
 }
 
 // wasTaken checks that a branch is taken, once, and that this is on file.

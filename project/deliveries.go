@@ -228,7 +228,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		Sandbox: site.Sandbox, Takes: site.Takes, Dropped: site.Dropped,
 	}
 	taken := d.project.TakenOf(ctx, site)
-	view.Applied, view.Untaken = taken.Any, taken.More
+	view.Applied, view.Untaken, view.Elsewhere = taken.Any, taken.More, taken.Elsewhere
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan
 	}
@@ -293,7 +293,7 @@ func (d deliveries) Act(ctx context.Context, session, act string) (string, error
 		return "", err
 	}
 	if before == after {
-		return "There is nothing to take: the project has all of it.", nil
+		return "There is nothing to take: all of it was taken.", nil
 	}
 	return "It is in the project now.", nil
 }

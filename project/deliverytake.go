@@ -110,7 +110,7 @@ func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reve
 	}
 	stands, err := site.Stands(ctx, repo)
 	if err == nil && len(stands.In) == 0 {
-		return "", cmp.Or(isElsewhere(ctx, repo, stands), whyNotIn(site))
+		return "", cmp.Or(isElsewhere(ctx, repo, site), whyNotIn(site))
 	}
 	if err == nil {
 		reverted, err = repo.Revert(ctx, stands.In, "Revert delivery "+site.ID+"\n")
@@ -137,19 +137,20 @@ func whyNotIn(site *pipeline.Site) error {
 
 // isElsewhere fails where a delivery was taken into another branch than the one that is checked out,
 // and is there: it is not taken back here.
-func isElsewhere(ctx context.Context, repo *git.Repo, stands *git.Standing) error {
-	for _, part := range stands.Elsewhere {
-		if has, err := repo.IsIn(ctx, part); err != nil || has {
-			return cmp.Or(err, fmt.Errorf("it was taken into %s, which is not checked out: check that out first", part.Into))
-		}
+func isElsewhere(ctx context.Context, repo *git.Repo, site *pipeline.Site) error {
+	names, err := site.Elsewhere(ctx, repo)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("it was taken into %s, which is not checked out: check that out first", strings.Join(names, " and "))
 	}
-	return nil
+	return err
 }
 
 // A Taken says how much of a delivery is in what is checked out.
 type Taken struct {
 	// Any is that some of it is, and More that its branch has more.
 	Any, More bool
+	// Elsewhere are the other branches that it was taken into, and is in.
+	Elsewhere []string
 }
 
 // TakenOf says how much of a delivery is in what is checked out: what is on file, where its
@@ -169,6 +170,7 @@ func (p *Project) TakenOf(ctx context.Context, site *pipeline.Site) (taken Taken
 	if taken.Any = len(stands.In) > 0; taken.Any {
 		taken.More, _ = repo.Brings(ctx, stands) // a repository may have lost what it had
 	}
+	taken.Elsewhere, _ = site.Elsewhere(ctx, repo) // so it may
 	return taken
 }
 
@@ -196,7 +198,7 @@ func (p *Project) DropDelivery(ctx context.Context, site *pipeline.Site) error {
 		err = errTaken
 	}
 	if err == nil {
-		err = isElsewhere(ctx, repo, stands)
+		err = isElsewhere(ctx, repo, site)
 	}
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	}
 	show := func() (view struct {
 		Applied, Untaken bool
-		Acts             []string
+		Elsewhere, Acts  []string
 	}) {
 		t.Helper()
 		if status, text := request(web, "GET", "/api/deliveries/"+site.Session, ""); status != http.StatusOK || json.Unmarshal([]byte(text), &view) != nil {
@@ -104,6 +104,9 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	git(t, d.repo, "checkout", "-qb", "other", site.Base)
 	if _, err := d.UndoDelivery(t.Context(), site); err == nil || !strings.Contains(err.Error(), "it was taken into main, which is not checked out") || git(t, d.repo, "rev-parse", "other") != site.Base {
 		t.Errorf("in another branch it is taken back: %v", err)
+	}
+	if view := show(); view.Applied || !slices.Equal(view.Elsewhere, []string{"main"}) || !slices.Contains(view.Acts, "apply") || slices.Contains(view.Acts, "drop") {
+		t.Errorf("in another branch: %+v", view)
 	}
 	git(t, d.repo, "checkout", "-q", "main")
 	git(t, d.repo, "branch", "-qD", "other")

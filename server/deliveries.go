@@ -82,6 +82,8 @@ type DeliverySite struct {
 	Takes   []pipeline.Take `json:"takes,omitempty"`
 	// Untaken says that the branch has come to more since.
 	Untaken bool `json:"untaken,omitempty" jsonschema:"whether there is more to take since it was taken"`
+	// Elsewhere are the branches that it was taken into, and is in, but for the one that is checked out.
+	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"other branches that it was taken into, and is in"`
 	// Dropped is when what it had built was removed for good.
 	Dropped time.Time `json:"dropped,omitzero" jsonschema:"when what it had built was removed for good"`
 	// Stays says what is left of it, in a sentence without its end, once its session is
@@ -245,6 +247,9 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		v.Findings, v.Criteria, v.Claims = append(v.Findings, r.Findings...), append(v.Criteria, r.Criteria...), r.Claims
 		v.Review = &reviewView{r.Verdict, r.Round, r.At, r.Outdated}
 	}
+	if info.Status == "interrupted" {
+		v.State = info.Status // by the log alone it runs: nobody was there to write otherwise
+	}
 	v.addSteps()
 	v.Acts = v.acts()
 	return v, nil
@@ -271,7 +276,7 @@ func (v *deliveryView) acts() []string {
 	if v.Plan != nil && v.State != "running" {
 		acts = append(acts, "plan")
 	}
-	if v.State == "running" || v.State == "waiting" {
+	if v.State == "running" || v.State == "waiting" || v.State == "interrupted" {
 		return acts
 	}
 	if len(v.Commits) > 0 && (!v.Applied || v.Untaken) {
@@ -282,6 +287,9 @@ func (v *deliveryView) acts() []string {
 	}
 	if v.Applied {
 		return append(acts, "revert")
+	}
+	if len(v.Elsewhere) > 0 { // where it is to be taken back first
+		return acts
 	}
 	return append(acts, "drop")
 }

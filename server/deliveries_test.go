@@ -125,6 +125,21 @@ func TestTheResultOfADeliveryIsNoQuestion(t *testing.T) {
 	}
 }
 
+// A delivery whose process was killed is not said to run.
+func TestADeliveryThatWasKilledIsInterrupted(t *testing.T) {
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Deliveries = sites{step: reviewing()} })
+	const id = "0f3b5c7e-1111-4222-8333-444455556666"
+	if err := w.store.Append(t.Context(), id,
+		troupe.Event{Seq: 1, Session: id, Run: "root", Agent: Pipeline, Body: &troupe.RunStarted{}},
+		troupe.Event{Seq: 2, Session: id, Run: "first", Parent: "root", Agent: "requirements", Body: &troupe.RunStarted{}}); err != nil {
+		t.Fatal(err)
+	}
+	var v deliveryView
+	if w.want(http.StatusOK, &v, "GET", "/api/deliveries/"+id, nil); v.State != "interrupted" || len(v.Acts) > 0 {
+		t.Errorf("%s, %q", v.State, v.Acts)
+	}
+}
+
 // A request says what is to be done with a delivery. One that was decided upon before something
 // else was done with it drops nothing.
 func TestADeliveryIsDroppedAsItWasSeen(t *testing.T) {

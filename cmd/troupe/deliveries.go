@@ -66,22 +66,33 @@ func (p *program) listDeliveriesCommand() *cobra.Command {
 }
 
 // stateOf is what a delivery has come to, in a word.
-func stateOf(s *pipeline.Summary) string {
-	if s.Report != nil {
-		return s.Outcome
+func (s *stage) stateOf(ctx context.Context, site *pipeline.Site, summary *pipeline.Summary) string {
+	if summary.Report != nil {
+		return summary.Outcome
 	}
-	return s.State
+	if summary.State == "running" { // by the log alone: the process may have been killed
+		for info, err := range s.folders.Sessions(ctx, troupe.SessionFilter{ID: site.Session}) {
+			if err == nil && info.Status == "interrupted" {
+				return info.Status
+			}
+		}
+	}
+	return summary.State
 }
 
 // inTheProject says behind the state of a delivery how much of it was taken, where that is any.
 func inTheProject(site *pipeline.Site, taken project.Taken) string {
 	switch {
-	case site.Own || !taken.Any:
+	case site.Own:
 		return ""
 	case taken.More:
 		return ", partly applied"
+	case taken.Any:
+		return ", applied"
+	case len(taken.Elsewhere) > 0:
+		return ", applied to " + strings.Join(taken.Elsewhere, " and ")
 	}
-	return ", applied"
+	return ""
 }
 
 func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipeline.Site) error {
@@ -94,7 +105,7 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 			return err
 		}
 		summary := pipeline.Summarize(events)
-		state, about := stateOf(&summary), terminal.OneLine(site.Request, 60)
+		state, about := s.stateOf(ctx, site, &summary), terminal.OneLine(site.Request, 60)
 		if isDeleted {
 			left := s.project.Remains(ctx, site)
 			if left == "" && !site.Deleted.IsZero() {
@@ -146,7 +157,7 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 			return p.writeJSON(summary)
 		}
 		taken := project.TakenOf(ctx, site)
-		fmt.Fprintf(p.out, "%s  %s%s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, stateOf(&summary), inTheProject(site, taken), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
+		fmt.Fprintf(p.out, "%s  %s%s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, s.stateOf(ctx, site, &summary), inTheProject(site, taken), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
 		if plan, err := project.DeliveryPlan(site); err == nil {
 			for _, step := range plan.Steps {
@@ -156,6 +167,9 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		if !site.Dropped.IsZero() {
 			fmt.Fprintf(p.out, "dropped   %s: the branch and the worktree are removed\n", site.Dropped.Local().Format("2006-01-02 15:04"))
 			return nil
+		}
+		if state := s.stateOf(ctx, site, &summary); state == "interrupted" {
+			defer p.tell("It was interrupted. Go on: %s resume %s", p.deliveriesHere(), site.ID)
 		}
 		return p.writeDelivery(taken, &summary)
 	})
@@ -301,7 +315,7 @@ func (p *program) applyCommand() *cobra.Command {
 			return err
 		}
 		if before == after {
-			fmt.Fprintf(p.out, "nothing to apply: %s has what is on %s, at %s\n", site.Repo, site.Branch, short(after))
+			fmt.Fprintf(p.out, "nothing to apply: all of %s was taken, or is in %s already, which is at %s\n", site.Branch, site.Repo, short(after))
 			return nil
 		}
 		fmt.Fprintf(p.out, "applied: %s is now at %s\n", site.Repo, short(after))

@@ -144,6 +144,32 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 	}
 }
 
+// A delivery whose process was killed is not said to run.
+func TestADeliveryThatWasKilledShowsAsInterrupted(t *testing.T) {
+	a := newAgency(t)
+	dir := a.newRepository(t)
+	begun := make(chan *process, 1)
+	a.plays(func(phase, step, prompt string, n int) string {
+		if p := <-begun; p != nil {
+			_ = p.Process.Kill()
+			close(begun)
+		}
+		return goodWork(phase, step, prompt, n)
+	})
+	p := start(t, dir, a.environment(dir), nil, "deliver", "Make it good")
+	begun <- p
+	p.code()
+	list := start(t, dir, a.environment(dir), nil, "deliveries", "list")
+	if list.code() != 0 || !strings.Contains(list.out.String(), "interrupted") || strings.Contains(list.out.String(), "running") {
+		t.Fatalf("%s%s", &list.out, &list.err)
+	}
+	id, _, _ := strings.Cut(list.out.String(), " ")
+	show := start(t, dir, a.environment(dir), nil, "deliveries", "show", id)
+	if show.code(); !strings.HasPrefix(show.out.String(), id+"  interrupted\n") || !strings.Contains(show.err.String(), "Go on: troupe deliveries resume "+id) {
+		t.Errorf("%s%s", &show.out, &show.err)
+	}
+}
+
 // Killed at moments that have nothing to do with what it is doing, it comes to the same.
 func TestADeliveryThatIsKilledAtRandom(t *testing.T) {
 	a := newAgency(t)

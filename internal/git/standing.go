@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -12,10 +13,11 @@ type Part struct {
 	// Before and After are the commits that the checkout was at.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Tip is what the branch was at, Into the branch that was checked out.
-	Tip  string `json:"tip"`
-	Into string `json:"into,omitempty"`
-	// Undone is the commit that took it back.
+	// Tip is what the branch was at.
+	Tip string `json:"tip"`
+	// Seen is a later commit of the checkout that had it, where After is not in its history any
+	// more: somebody has made that anew. Undone is the commit that took it back.
+	Seen   string `json:"seen,omitempty"`
 	Undone string `json:"undone,omitempty"`
 }
 
@@ -28,6 +30,7 @@ type Standing struct {
 	// that are not and never were as far as the checkout's history says; the others were undone.
 	Parts, In, Elsewhere []Part
 
+	gone   []Part // what was undone
 	ours   string // the tree that head and what was undone come to: head, where that is nothing
 	from   string // what the branch was at when the last part came; empty where none has
 	undone error  // why what was undone cannot be brought again
@@ -43,6 +46,21 @@ func (r *Repo) Stands(ctx context.Context, branch, base string, brought []Part) 
 	if err != nil {
 		return nil, err
 	}
+	return r.standsAt(ctx, head, branch, base, brought)
+}
+
+// IsIn reports whether another branch than the one that is checked out has something of a branch: see
+// [Repo.Stands].
+func (r *Repo) IsIn(ctx context.Context, into, branch, base string, brought []Part) (bool, error) {
+	head, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+into+"^{commit}")
+	if err != nil {
+		return false, nil //nolint:nilerr // it is gone
+	}
+	s, err := r.standsAt(ctx, strings.TrimSpace(head), branch, base, brought)
+	return err == nil && len(s.In) > 0, err
+}
+
+func (r *Repo) standsAt(ctx context.Context, head, branch, base string, brought []Part) (*Standing, error) {
 	s := &Standing{Head: head, ours: head}
 	if tip, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch+"^{commit}"); err == nil {
 		s.Tip = strings.TrimSpace(tip)
@@ -75,6 +93,9 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 		return nil // nobody knows any more what it was
 	}
 	has, err := r.isAncestor(ctx, part.After, s.Head)
+	if err == nil && !has && part.Seen != "" && r.Has(ctx, part.Seen) {
+		has, err = r.isAncestor(ctx, part.Seen, s.Head)
+	}
 	if err != nil {
 		return err
 	}
@@ -88,14 +109,16 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 		s.In, s.from = append(s.In, part), part.Tip
 	case !has:
 		s.Elsewhere = append(s.Elsewhere, part)
-	case s.undone == nil:
-		s.from = part.Tip
+	default:
+		s.gone, s.from = append(s.gone, part), part.Tip
 		ours, err := r.differenceOn(ctx, part.Before, part.After, s.ours, bothChanged)
 		if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
 			s.undone = err
 			return nil
 		}
-		s.ours = ours
+		if err == nil {
+			s.ours = ours
+		}
 		return err
 	}
 	return nil
@@ -125,10 +148,53 @@ func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (b
 		isEmpty, err := r.sameTree(ctx, part.Before, part.After)
 		return !isEmpty, err
 	}
-	if isThere, err := r.changes(ctx, part.After, part.Before, s.ours); err != nil || isThere {
-		return isThere, err
+	isThere, isConflict, err := r.compare(ctx, part.After, part.Before, s.ours)
+	if err != nil {
+		return false, err
+	}
+	if isConflict { // it was changed since: in part, or after it was undone
+		wasUndone, err := r.wasUndone(ctx, s, part)
+		if err != nil || !wasUndone {
+			return true, err
+		}
+		brings, err := r.changes(ctx, part.Before, part.After, s.ours)
+		return !brings, err
+	}
+	if isThere {
+		return true, nil
 	}
 	return r.sameTree(ctx, part.Before, part.After) // there was nothing to bring
+}
+
+// mostLooked is in how many commits it is looked up whether somebody has undone something.
+const mostLooked = 50
+
+// wasUndone reports whether one of the checkout's commits since a part came had nothing of it.
+func (r *Repo) wasUndone(ctx context.Context, s *Standing, part Part) (bool, error) {
+	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", part.Before, part.After, "--")
+	if err != nil {
+		return false, err
+	}
+	args := []string{"rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", mostLooked), s.Head, "^" + part.After, "--"}
+	for name := range strings.SplitSeq(strings.Trim(names, "\x00"), "\x00") {
+		args = append(args, ":(top,literal)"+name)
+	}
+	list, err := r.at(ctx, r.Top, nil, args...)
+	if err != nil {
+		return false, err
+	}
+	for commit := range strings.FieldsSeq(list) {
+		ours := commit
+		for _, earlier := range s.gone { // which the part came on top of
+			if with, err := r.differenceOn(ctx, earlier.Before, earlier.After, ours, bothChanged); err == nil {
+				ours = with
+			}
+		}
+		if has, _, err := r.compare(ctx, part.After, part.Before, ours); err != nil || !has {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // bothChanged is why a branch cannot be taken.
@@ -137,15 +203,25 @@ const bothChanged = "these files were changed on both sides"
 // changes reports whether the difference between two commits changes a third, or cannot be made
 // there.
 func (r *Repo) changes(ctx context.Context, from, to, onto string) (bool, error) {
-	tree, err := r.differenceOn(ctx, from, to, onto, "")
-	if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
-		return true, nil
+	changes, _, err := r.compare(ctx, from, to, onto)
+	return changes, err
+}
+
+// compare is changes, and says whether the difference cannot be made. What looks like a renamed file
+// may be another one: then it is compared by the names alone.
+func (r *Repo) compare(ctx context.Context, from, to, onto string) (changes, isConflict bool, err error) {
+	for _, how := range []string{"merge.renames=true", "merge.renames=false"} {
+		tree, err := r.differenceOn(ctx, from, to, onto, "", how)
+		if _, isConflict = errors.AsType[*ConflictError](err); isConflict {
+			continue
+		}
+		if err != nil {
+			return false, false, err
+		}
+		has, err := r.isTree(ctx, onto, tree)
+		return !has, false, err
 	}
-	if err != nil {
-		return false, err
-	}
-	has, err := r.isTree(ctx, onto, tree)
-	return !has, err
+	return true, true, nil
 }
 
 func (r *Repo) sameTree(ctx context.Context, one, other string) (bool, error) {
@@ -176,17 +252,31 @@ func (r *Repo) merged(ctx context.Context, s *Standing) (string, error) {
 }
 
 // keep leaves on record, once the checkout comes to a commit that has all of the branch, the parts
-// that are there and those that it has not brought elsewhere anew.
-func (r *Repo) keep(ctx context.Context, s *Standing, commit string) (err error) {
-	s.Parts = slices.DeleteFunc(s.Parts, func(part Part) bool {
-		if !slices.Contains(s.Elsewhere, part) {
-			return !slices.Contains(s.In, part)
+// that are there and those that it does not bring with the others.
+func (r *Repo) keep(ctx context.Context, s *Standing, commit string) error {
+	var parts []Part
+	for _, part := range s.Parts {
+		isIn := slices.Contains(s.In, part)
+		if isIn {
+			has, err := r.isAncestor(ctx, part.After, s.Head)
+			if err != nil {
+				return err
+			}
+			if !has {
+				part.Seen = s.Head
+			}
+		} else if slices.Contains(s.Elsewhere, part) {
+			var err error
+			if isIn, err = r.changes(ctx, part.Before, part.After, commit); err != nil {
+				return err
+			}
 		}
-		has, failed := r.isAncestor(ctx, part.After, commit)
-		err = errors.Join(err, failed)
-		return has
-	})
-	return err
+		if isIn {
+			parts = append(parts, part)
+		}
+	}
+	s.Parts = parts
+	return nil
 }
 
 // Brings reports whether the branch has something that the checkout has not.
@@ -203,13 +293,4 @@ func (r *Repo) Brings(ctx context.Context, s *Standing) (bool, error) {
 	}
 	has, err := r.isTree(ctx, s.Head, tree)
 	return !has, err
-}
-
-// IsIn reports whether a branch has what a part brought into it.
-func (r *Repo) IsIn(ctx context.Context, part Part) (bool, error) {
-	into := "refs/heads/" + part.Into
-	if part.Into == "" || !r.Has(ctx, into) || !r.Has(ctx, part.After) {
-		return false, nil
-	}
-	return r.isAncestor(ctx, part.After, into)
 }

@@ -57,8 +57,9 @@ func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, m
 	return s, after, checkout.keep(ctx, s, after)
 }
 
-// differenceOn is the tree that the difference between two commits or trees makes of a third.
-func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string) (string, error) {
+// differenceOn is the tree that the difference between two commits or trees makes of a third: see
+// merge.
+func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string, how ...string) (string, error) {
 	var commits []string
 	for _, tree := range []string{from, to, onto} {
 		commit, err := r.commitTree(ctx, r.Top, tree+"^{tree}", commits[:min(1, len(commits))], "difference", epoch)
@@ -67,7 +68,7 @@ func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string
 		}
 		commits = append(commits, commit)
 	}
-	return r.merge(ctx, commits[2], commits[1], conflict)
+	return r.merge(ctx, commits[2], commits[1], conflict, how...)
 }
 
 // isTree reports whether a commit, or a tree, has the files of a tree.
@@ -76,9 +77,14 @@ func (r *Repo) isTree(ctx context.Context, commit, tree string) (bool, error) {
 	return strings.TrimSpace(has) == tree, err
 }
 
-// merge is the tree that two commits come to.
-func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string) (tree string, err error) {
-	out, err := r.at(ctx, r.Top, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+// merge is the tree that two commits come to, with settings of git that say how.
+func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string, how ...string) (tree string, err error) {
+	// That a folder was renamed says nothing about files that are somebody else's.
+	args := []string{"-c", "merge.directoryRenames=false"}
+	for _, setting := range how {
+		args = append(args, "-c", setting)
+	}
+	out, err := r.at(ctx, r.Top, nil, append(args, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)...)
 	if err != nil {
 		if exitCode(err) == 1 {
 			return "", &ConflictError{conflict, strings.Split(strings.TrimSpace(out), "\n")[1:]}
@@ -96,7 +102,7 @@ func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash s
 	if err != nil {
 		return "", err
 	}
-	if hasAll && (squash != "" || s.from != "") {
+	if hasAll { // also where somebody has brought it by hand, under other commits
 		return s.Head, nil
 	}
 	if squash != "" {
@@ -113,9 +119,6 @@ func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash s
 	}
 	if common != s.Tip {
 		return r.commitTree(ctx, r.Top, merged, []string{s.Head, s.Tip}, message, time.Now())
-	}
-	if hasAll {
-		return s.Head, nil
 	}
 	return r.commitTree(ctx, r.Top, merged, []string{s.Head}, message+", again", time.Now())
 }

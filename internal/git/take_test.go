@@ -54,7 +54,7 @@ func (k *taker) try(squash string) (before, after string, err error) {
 	}
 	if after != s.Head {
 		err = k.Advance(k.t.Context(), after)
-		k.parts = append(s.Parts, Part{Before: s.Head, After: after, Tip: s.Tip, Into: "main"})
+		k.parts = append(s.Parts, Part{Before: s.Head, After: after, Tip: s.Tip})
 	}
 	return s.Head, after, err
 }
@@ -240,6 +240,95 @@ func TestWhatWasChangedSinceStays(t *testing.T) {
 	}
 }
 
+// Whoever undoes a take and then changes what it had changed has undone it still: it is not there, and
+// what stands in the way of another take is said.
+func TestWhatWasUndoneAndChangedSinceIsNotThere(t *testing.T) {
+	for name, squash := range squashes {
+		t.Run(name, func(t *testing.T) {
+			k := newTaker(t)
+			k.build("echo A >a.txt; echo 'a long enough text' >new.txt")
+			k.take(squash)
+			k.build("echo B >>a.txt; echo 'and more' >>new.txt")
+			k.take(squash)
+			sh(t, k.Top, "git revert --no-edit HEAD HEAD~1")
+			k.own("printf 'a long enough text\nand more\n' >copy.txt") // which git takes for new.txt
+			k.brings(false, true)
+			k.own("echo mine >a.txt")
+			k.brings(false, true)
+			_, _, err := k.try(squash)
+			if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
+				t.Fatal(err)
+			}
+			k.own("echo a >a.txt")
+			k.take(squash)
+			k.has("a.txt A B\ncopy.txt a long enough text and more\nnew.txt a long enough text and more\nsub/b.txt b")
+		})
+	}
+}
+
+// A part that was taken again after it was reset away is one.
+func TestWhatIsTakenAgainIsOnePart(t *testing.T) {
+	k := newTaker(t)
+	k.build("echo 'a long enough text' >new.txt")
+	k.take("one")
+	sh(t, k.Top, "git reset -q --hard HEAD~1")
+	k.own("echo mine >mine.txt")
+	k.take("one")
+	k.own("cp new.txt copy.txt")
+	if s := k.stands(); len(s.Parts) != 1 {
+		t.Fatalf("%+v", s.Parts)
+	}
+	k.back()
+	k.has("a.txt a\ncopy.txt a long enough text\nmine.txt mine\nsub/b.txt b")
+}
+
+// All that was taken is taken back where the history was made anew in between.
+func TestWhatWasTakenBeforeTheHistoryWasMadeAnewIsTakenBack(t *testing.T) {
+	for name, squash := range squashes {
+		t.Run(name, func(t *testing.T) {
+			k := newTaker(t)
+			k.own("echo mine >mine.txt")
+			k.build("echo A >a.txt; echo new >new.txt")
+			k.take(squash)
+			sh(t, k.Top, "git reset -q --soft HEAD~1; git commit -qm anew")
+			k.brings(true, false)
+			k.build("echo B >a.txt")
+			k.take(squash)
+			k.has("a.txt B\nmine.txt mine\nnew.txt new\nsub/b.txt b")
+			k.back()
+			k.has("a.txt a\nmine.txt mine\nsub/b.txt b")
+		})
+	}
+}
+
+// What somebody has brought by hand in other commits is nothing to take, and nothing of it is taken back.
+func TestWhatWasBroughtInOtherCommitsIsNobodysTake(t *testing.T) {
+	for name, squash := range squashes {
+		t.Run(name, func(t *testing.T) {
+			k := newTaker(t)
+			k.own("echo mine >mine.txt")
+			k.build("echo A >a.txt")
+			sh(t, k.Top, "git cherry-pick next")
+			if before, after := k.take(squash); before != after {
+				t.Fatal("it is taken")
+			}
+			k.brings(false, false)
+		})
+	}
+}
+
+// A folder that a branch has renamed says nothing of the files that others put there.
+func TestARenamedFolderTakesNothingWithIt(t *testing.T) {
+	k := newTaker(t)
+	sh(t, k.Top, "git config merge.directoryRenames true")
+	k.build("git mv sub lib")
+	k.own("echo mine >sub/mine.txt")
+	k.take("")
+	k.own("echo mine >lib/own.txt")
+	k.back()
+	k.has("a.txt a\nlib/own.txt mine\nsub/b.txt b\nsub/mine.txt mine")
+}
+
 // A branch may be merged by hand, and the history may be made anew: what is there is there.
 func TestWhatSomebodyHasTakenByHandIsThere(t *testing.T) {
 	k := newTaker(t)
@@ -276,8 +365,20 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.brings(true, false)
 	k.back()
 	k.has("a.txt a\nf.txt f\nsub/b.txt b")
+	isIn := func(want bool) {
+		t.Helper()
+		if has, err := k.IsIn(t.Context(), "main", "next", k.base, k.parts); err != nil || has != want {
+			t.Fatal(has, err)
+		}
+	}
+	isIn(true)
 	sh(t, k.Top, "git switch -q main")
 	k.brings(true, false)
+	k.back()
+	isIn(false)
+	if has, err := k.IsIn(t.Context(), "nowhere", "next", k.base, k.parts); err != nil || has {
+		t.Fatal(has, err)
+	}
 }
 
 func TestWhatStandsInTheWayOfATake(t *testing.T) {

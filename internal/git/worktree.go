@@ -33,9 +33,6 @@ var ErrTaken = errors.New("the branch exists already")
 // branch from base, the folder from the branch. Made tells that the folder is new: it
 // is empty until [Worktree.Fill] is called.
 func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Worktree, made bool, err error) {
-	if w, err = r.opened(dir, branch); err == nil {
-		return w, false, nil
-	}
 	if _, err := r.at(ctx, r.Top, nil, "check-ref-format", "--branch", branch); err != nil {
 		return nil, false, fmt.Errorf("branch %.80q: git does not accept that name", branch)
 	}
@@ -45,11 +42,33 @@ func (r *Repo) Worktree(ctx context.Context, dir, branch, base string) (w *Workt
 			return nil, false, fmt.Errorf("branch %s: %w", branch, err)
 		}
 	}
+	if w, err = r.opened(dir, branch); err == nil {
+		return w, false, nil
+	}
 	if err := r.addWorktree(ctx, dir, "--no-checkout", "--", dir, branch); err != nil {
 		return nil, false, err
 	}
 	w, err = r.opened(dir, branch)
 	return w, true, err
+}
+
+// Latest is the one of the commits of a branch that was removed that follows all others. It fails where
+// one of them is gone with the branch: what that had is lost then.
+func (r *Repo) Latest(ctx context.Context, branch string, commits []string) (string, error) {
+	last := commits[0]
+	for _, commit := range commits[1:] {
+		if !r.Has(ctx, commit) {
+			return "", fmt.Errorf("the branch %s was removed, and its commit %.12s is gone", branch, commit)
+		}
+		isLater, err := r.isAncestor(ctx, last, commit)
+		if err != nil {
+			return "", err
+		}
+		if isLater {
+			last = commit
+		}
+	}
+	return last, nil
 }
 
 // Scratch makes a worktree of a commit, without a branch, for trying something out.
