@@ -1,4 +1,4 @@
-// Draws the diagram that the page sends, and answers with its height. This document
+// Draws the diagram that the page sends, and answers with its size. This document
 // has no origin: it can reach nothing but the page's own static files.
 
 import mermaid from "../lib/mermaid/mermaid.mjs";
@@ -24,10 +24,13 @@ addEventListener("message", async ({ source, data }) => {
     });
     const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
     const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-    parsed.style.maxWidth = `min(100%, ${parsed.viewBox?.baseVal?.width || 600}px)`;
+    for (const box of parsed.querySelectorAll(".node rect")) box.setAttribute("rx", Math.max(9, box.getAttribute("rx")));
+    const width = (parsed.viewBox?.baseVal?.width || 600) * (data.scale || 1);
+    if (data.scale) Object.assign(parsed.style, { width: width + "px", maxWidth: "none", display: "block" });
+    else parsed.style.maxWidth = `min(100%, ${width}px)`;
     place.style.textAlign = "center";
     place.replaceChildren(document.importNode(parsed, true));
-    parent.postMessage({ height: Math.ceil(place.getBoundingClientRect().height) + 8 }, "*");
+    parent.postMessage({ width: Math.ceil(width), height: Math.ceil(place.getBoundingClientRect().height) + 8 }, "*");
   } catch (error) {
     parent.postMessage({ failed: String(error?.message ?? error) }, "*");
   }
