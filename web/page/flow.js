@@ -18,7 +18,13 @@ import { Face, html, icon, lazy, styled, useEffect, useMemo, useRef, useState } 
 
 const Question = lazy(() => styled(() => import("./cards.js")), "Question");
 
-const width = 196, height = 84;
+const width = 196, height = 90; // of a box, as its style has it
+
+// How far the columns of a graph are apart, and the edge of a frame from what is in it: usually, and
+// where that has no room.
+const loose = { apart: 56, inset: 16 }, tight = { apart: 20, inset: 8 };
+
+const ring = 6; // what is drawn around the box of who works or waits is as wide
 
 // statesOf says of each node of a flow how it stands, by the runs of that agent.
 export function statesOf(flow, session) {
@@ -216,8 +222,8 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
   const [zoom, setZoom] = useState(1);
   const box = useRef(null), sized = useRef("");
   const [room, setRoom] = useState({ width: 0, height: 0, above: 0 });
-  const wide = useMemo(() => laidOut(flow), [flow]), close = useMemo(() => laidOut(flow, 18), [flow]);
-  const drawn = room.width && wide.width + 60 > room.width ? close : wide;
+  const wide = useMemo(() => laidOut(flow), [flow]), isTight = room.width > 0 && wide.width + 60 > room.width;
+  const drawn = useMemo(() => (isTight ? laidOut(flow, tight) : wide), [wide, isTight]);
   // Chips lie on the drawing, and cards are above it.
   const measure = () => {
     const { clientWidth: width, clientHeight, offsetTop } = box.current, height = clientHeight + app.toastsHeight;
@@ -250,7 +256,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
     <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
       <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
-        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${e.path} marker-end=${state === "done" && !e.team ? undefined : `url(#tip${state && "go"})`} />`)}</svg>
+        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => [e, state, state !== "done" || e.team]).map(([e, state, points]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${points && (at === e.to || ["run", "wait"].includes(states.get(e.to).state)) ? e.short : e.path} marker-end=${points ? `url(#tip${state && "go"})` : undefined} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div></div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}${cut && html`<span class="chip out live-chip">${icon("wifi-off")}No connection: nothing new is shown</span>`}</div>`;
@@ -285,20 +291,22 @@ const same = (a) => (b) => a.from === b.from && a.to === b.to;
 // beyond are the ways that are not drawn anyway, each once.
 const beyond = (ways, edges = []) => ways.filter((e, i) => !edges.some(same(e)) && ways.findIndex(same(e)) === i);
 
-// drawnEdge is an edge with its path: the plainest that leads behind no box.
+// drawnEdge is an edge with its path: the plainest that leads behind no box. Its short one ends before
+// what is around the box, which would hide the head of an arrow.
 export function drawnEdge(e, places) {
   const a = places.get(e.from), b = places.get(e.to), ways = waysOf(a, b, e.back);
-  const [from, out, into, to] = ways.find((way) => ![...places.values()].some((box) => isBehind(way, box, box === a || box === b ? -2 : 3))) ?? ways[0];
-  return { ...e, path: `M${from} C ${out} ${into} ${to}` };
+  const [from, out, into, to, before] = ways.find((way) => ![...places.values()].some((box) => isBehind(way, box, box === a || box === b ? -2 : 3))) ?? ways[0];
+  const curve = `M${from} C ${out} ${into} `;
+  return { ...e, path: curve + to, short: curve + before };
 }
 
-// waysOf are the ways from one box to another, the plainest first, each as the points of a curve:
-// onwards from side to side, back from below to below, to one above or below straight there, and
-// around what is in between.
+// waysOf are the ways from one box to another, the plainest first, each as the points of a curve, and
+// where it ends before the ring: onwards from side to side, back from below to below, to one above or
+// below straight there, and around what is in between.
 function waysOf(a, b, isBack) {
   const [left, right, above, below] = [[-1, 0], [1, 0], [0, -1], [0, 1]];
   const at = (box, [x, y], reach) => [box.x + (width / 2) * (1 + x) + x * reach, box.y + (height / 2) * (1 + y) + y * reach];
-  const way = (out, into, reach) => [at(a, out, 0), at(a, out, reach), at(b, into, reach), at(b, into, 0)];
+  const way = (out, into, reach) => [at(a, out, 0), at(a, out, reach), at(b, into, reach), at(b, into, 0), at(b, into, ring)];
   const around = (...sides) => sides.map((side) => way(side, side, turn));
   const across = (out, into) => way(out, into, Math.max(24, (Math.abs(b.x - a.x) - width) / 2));
   if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 0), ...around(right, left)] : [way(above, below, 0), ...around(left, right)];
@@ -321,7 +329,7 @@ function withoutSequences({ nodes, edges }) {
 }
 
 // laidOut is where the boxes, the frames and the edges of a flow are.
-export function laidOut(whole, apart = 56) {
+export function laidOut(whole, { apart, inset } = loose) {
   const flow = withoutSequences(whole);
   const g = new Graph({ compound: true });
   g.setGraph({ rankdir: "LR", nodesep: flow.nodes.some((n) => n.kind === "team") ? 52 : 26, ranksep: apart, marginx: 8, marginy: 20 }); // members of a team hand over to whoever is below
@@ -337,8 +345,8 @@ export function laidOut(whole, apart = 56) {
   const frames = flow.nodes.filter((n) => n.kind !== "agent").flatMap((f) => {
     const own = agentsIn(flow, f.id).map((id) => places.get(id));
     if (!own.length) return [];
-    const x = Math.min(...own.map((p) => p.x)) - 16, y = Math.min(...own.map((p) => p.y)) - 20;
-    return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + 16 - x, h: Math.max(...own.map((p) => p.y)) + height + (swings(f.id) ? turn : 16) - y }];
+    const x = Math.min(...own.map((p) => p.x)) - inset, y = Math.min(...own.map((p) => p.y)) - 20;
+    return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + inset - x, h: Math.max(...own.map((p) => p.y)) + height + (swings(f.id) ? turn : 16) - y }];
   });
   const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => drawnEdge({ ...e, team: isTeam(e.from) && isTeam(e.to) }, places));
   const lowest = Math.max(0, ...[...places.values()].map((p) => p.y)) + height;
