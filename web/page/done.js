@@ -10,7 +10,7 @@ import { api, fileAddress, fileOf } from "./shelf.js";
 import { plainNames } from "./prose.js";
 import { askerIn } from "./steps.js";
 import { isSaid } from "./turns.js";
-import { html, icon, lazy, speaks, useEffect, useState } from "./view.js";
+import { html, icon, lazy, speaks, useEffect, useRef, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
 
@@ -66,10 +66,26 @@ function SavedRow({ item, id, openFile }) {
     };
   }, [item.path, item.sha, openFile.shown]);
   const { number, isLatest } = isDocument ? kept : item;
-  const { shown } = openFile, name = written[item.phase] ?? titleOfFile(item.path, item.description), where = pathWords(item.path);
-  return html`<div class="doc">
+  const place = useRef(null), [changed, setChanged] = useState("");
+  // What a version has changed is found out where somebody sees it: the texts are asked for.
+  useEffect(() => {
+    if (!(number > 1)) return;
+    let left = false;
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      seen.disconnect();
+      import("./sections.js").then(({ changeWords }) => changeWords(fileOf(id, item.path), number, item.size)).then((words) => left || setChanged(words), () => {});
+    });
+    seen.observe(place.current);
+    return () => {
+      left = true;
+      seen.disconnect();
+    };
+  }, [number]);
+  const { shown } = openFile, name = written[item.phase] ?? titleOfFile(item.path, item.description), [base, folder] = pathWords(item.path).split(" / ").reverse();
+  return html`<div class="doc" ref=${place}>
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, number || undefined)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim cut">${[isDocument && "a document of the project", number ? `version ${number}` : number === undefined && "this version was not kept", size(item.size), where !== name && where].filter(Boolean).join(" · ")}</span></span></button>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim cut">${[base !== name && base, number ? `version ${number}` : number === undefined && "this version was not kept", changed, folder, size(item.size), isDocument && "a document of the project"].filter(Boolean).join(" · ")}</span></span></button>
     ${(shown === `${item.path} ${number}` || (isLatest && shown.startsWith(`${item.path} -`))) && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (number ? "?version=" + number : "")} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
 }
