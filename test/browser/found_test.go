@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -33,6 +34,32 @@ func TestWhatWasFoundIsQuoted(t *testing.T) {
 	b.at("#/files?q=lockers")
 	b.sees(".library tr", "plan.md · “The lockers come in May.”")
 	b.sees(".library tr b", "lockers")
+}
+
+// Of each kind of thing that is found a few are shown, so that all kinds are in view, and the rest on
+// demand, by key, too.
+func TestEachKindThatIsFoundIsInView(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h := office(t, m, "")
+	for n := range 6 {
+		h.begins(t, "ada", fmt.Sprintf("Write brief %d", n))
+		saves(t, m, fmt.Sprintf("{planning_artifacts}/brief-%d.md", n), "# Brief\n\nA brief.\n", "It is written.")
+	}
+	b := open(t, h.link)
+	b.sees(".side", "Write brief 5")
+	b.click(".side .find button", "Find anything")
+	b.write(".finder input", "brief")
+	b.holds("all('.finder [role=group]').map((e) => e.querySelectorAll('.opt').length).join() === '4,4,2'")
+	b.holds("find('.finder').scrollHeight <= find('.finder').clientHeight + 1")
+	for range 3 {
+		b.press(kb.ArrowDown)
+	}
+	b.sees(".finder [aria-selected=true]", "3 more")
+	b.press(kb.Enter)
+	b.holds("find('.finder [aria-label=Conversations]').querySelectorAll('.opt').length === 6 && find('.finder [aria-selected=true]').innerText.includes('Write brief')")
+	b.click(".finder [aria-label=Files] .opt", "3 more")
+	b.holds("find('.finder [aria-label=Files]').querySelectorAll('.opt').length === 6")
 }
 
 // A row of files says each thing once: a file that is shown by its whole name has only its folder
@@ -140,5 +167,5 @@ func TestAFileThatGoesLeavesTheFocusToTheNext(t *testing.T) {
 	b.holds(row, "Three")
 	h.must(t, "DELETE", "/api/sessions/"+sessions["three.md"], nil)
 	b.sees(".library", "No file was saved yet")
-	b.holds("document.activeElement.innerText === 'From conversations'")
+	b.holds("document.activeElement.innerText === 'No file was saved yet'")
 }

@@ -141,12 +141,12 @@ export function Files({ route }) {
         <label class="btn ghost sm pick">${icon("message-square")}<span>Give to an agent</span><select aria-label="Give to an agent" value="" onChange=${(e) => e.target.value && give(e.target.value)}><option value="">Give to…</option>${entryPoints().filter((a) => !a.broken).map((a) => html`<option key=${a.id} value=${a.id}>${a.name}</option>`)}</select></label>
         <button type="button" class="primary sm" onClick=${zip}>${icon("archive")}Download as zip</button><button type="button" class="tool sm" title="Choose none" aria-label="Choose none" onClick=${() => setChosen(new Map())}>${icon("x")}</button></div>`}
       ${compare && html`<section class="card compare" aria-label="Comparison"><div class="row pad-s"><h3 class="grow">${bothOf(compare.a, compare.b)}</h3><button type="button" class="tool sm" aria-label="Close the comparison" onClick=${() => setCompare(null)}>${icon("x")}</button></div><${Lines} before=${compare.before} after=${compare.after} /></section>`}
-      ${lists === null ? html`<${Bones} />` : html`
+      ${lists === null ? html`<${Bones} />` : isNothing ? html`<section class="card pad empty">${icon("folder-open")}<h2 class="h-20">No file was saved yet</h2><p class="dim">Ask an agent for a document. ${can("documents") ? "The project’s documents, which every agent reads and writes, and what else conversations save are listed here." : "What conversations save is listed here."}</p><a class="btn primary" href="#/">Begin</a></section>` : html`
         ${can("documents") && html`<h2 class="h-17">The project’s documents</h2><p class="small faint">One of each name. Every agent reads and writes the same one; older versions are kept.</p>
-          ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">There are none yet.</p>`}`}
+          ${documents.length > 0 ? html`<table class="list" aria-rowcount=${documents.length + 1}>${head("Last by")}<${Rows} list=${documents} row=${row(true)} /></table>` : html`<p class="dim small">${q || kind || by ? "Nothing fits." : "There are none yet."}</p>`}`}
         <h2 class="h-17">From conversations</h2>
         ${files.length > 0 ? html`<table class="list talks" aria-rowcount=${files.length + 1}>${head("From")}<${Rows} list=${files} row=${row(false)} /></table>`
-          : html`<p class="dim">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."}</p>${isNothing && html`<p><a class="btn primary" href="#/">Begin</a></p>`}`}`}</div>
+          : html`<p class="dim small">${q || kind || by ? "Nothing fits." : "No file was saved yet. Ask an agent for a document."}</p>`}`}</div>
       ${current && (route.query.open ? html`<aside class="panel over" aria-label="Document"><${Document} key=${key(current)} file=${current} version=${version} changed=${changes} choose=${setVersion} close=${() => set({ open: undefined })} /></aside>`
         : html`<aside class="panel over" aria-label="Document"><${Glance} key=${key(current)} file=${current} listed=${all.find((f) => key(f) === key(current))} changed=${changes} choose=${(v) => (setVersion(v), set({ open: 1 }))} close=${() => (document.querySelector(".library tr[aria-current]")?.focus(), set({ file: undefined, session: undefined, doc: undefined }))} /></aside>`)}</div>`;
 }
@@ -179,9 +179,9 @@ function Glance({ file, listed, changed, choose, close }) {
   const readers = (listed?.readers ?? []).map((id) => agentOf(id).name);
   const talk = file.session ?? listed?.in;
   const beside = talk && app.sessions.has(talk) ? `#/s/${talk}?file=${encodeURIComponent(file.session ? file.path : "/" + file.path)}` : "";
-  return html`<div class="glance" tabindex="0"><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
+  return html`<div class="glance" tabindex="0"><button type="button" class="tool sm desk-only corner" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
     <div class="card beginning-of" aria-hidden="true" inert>${text === null ? html`<${Bones} />` : html`<${Preview} file=${file} text=${text.slice(0, 3000)} />`}</div>
-    <div class="row"><h2 class="grow cut">${name}</h2><button type="button" class="tool sm desk-only" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button></div>
+    <h2 class="cut">${name}</h2>
     <p class="small dim">${[placeOf(file.path, name), listed && size(listed.size), words > 0 && `${words.toLocaleString("en")} words`].filter(Boolean).join(" · ")}</p>
     <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
       <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>

@@ -21,23 +21,28 @@ function about({ heading, path, found = "", session }) {
   return { label, detail: [placeOf(path, label), talk && titleOf(talk)].filter(Boolean).join(" · "), quoted: quote(found) };
 }
 
+// mostShown is how many of a group are shown at first, so that each group is seen.
+const mostShown = 4;
+
 export function Find({ close }) {
   const dialog = useRef(null);
   const [words, setWords] = useState("");
   const [found, setFound] = useState({ sessions: [], files: [], tasks: [] });
   const [chosen, setChosen] = useState(0);
+  const [all, setAll] = useState([]); // names of groups that are shown whole
   useEffect(() => {
     dialog.current.showModal();
     setWords((dialog.current.querySelector("input").value = typedAhead()));
   }, []);
   useEffect(() => {
     let left = false;
-    const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setChosen(0)), () => {}), words ? 120 : 0);
+    const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setChosen(0), setAll([])), () => {}), words ? 120 : 0);
     return () => {
       left = true;
       clearTimeout(timer);
     };
   }, [words]);
+  useEffect(() => document.getElementById("found-" + chosen)?.scrollIntoView({ block: "nearest" }), [chosen]);
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
     ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), quoted: quote(s.found), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
@@ -48,8 +53,10 @@ export function Find({ close }) {
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],
   ];
-  const flat = groups.flatMap(([, list]) => list);
+  const shown = groups.map(([name, list]) => [name, list.length <= mostShown || all.includes(name) ? list : [...list.slice(0, mostShown - 1), { key: "more", mark: icon("chevron-down"), label: `${list.length - mostShown + 1} more`, more: name }]]);
+  const flat = shown.flatMap(([, list]) => list);
   const take = (one) => {
+    if (one?.more) return setAll([...all, one.more]); // the first of them is where it was
     close();
     one?.act();
   };
@@ -65,8 +72,8 @@ export function Find({ close }) {
   };
   return html`<dialog class="finder" ref=${dialog} aria-label="Find anything" onClose=${close} onClick=${(e) => e.target === dialog.current && close()}>
     <label class="field">${icon("search")}<input autofocus aria-label="Find anything" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${flat.length ? "found-" + chosen : undefined} value=${words} onInput=${(e) => setWords(e.target.value)} onKeyDown=${keys} placeholder="Conversations, files, tasks" /><kbd>Esc</kbd></label>
-    <div id="found" role="listbox" aria-label="Found">${groups.map(([name, list]) => list.length > 0 && html`<div role="group" aria-label=${name} key=${name}><div class="over" aria-hidden="true">${name}</div>${list.map((one) => {
+    <div id="found" role="listbox" aria-label="Found">${shown.map(([name, list]) => list.length > 0 && html`<div role="group" aria-label=${name} key=${name}><div class="over" aria-hidden="true">${name}</div>${list.map((one) => {
       const i = flat.indexOf(one);
-      return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class="grow"><${Marked} text=${one.label} words=${words.trim()} />${[one.detail, one.quoted].map((text, n) => text && html`<small key=${n}><${Marked} text=${text} words=${words.trim()} /></small>`)}</div>${i === chosen ? html`<kbd>↵</kbd>` : one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
+      return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class=${"grow" + (one.more ? " dim" : "")}><${Marked} text=${one.label} words=${one.more ? "" : words.trim()} />${[one.detail, one.quoted].map((text, n) => text && html`<small key=${n}><${Marked} text=${text} words=${words.trim()} /></small>`)}</div>${i === chosen ? html`<kbd>↵</kbd>` : one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
     })}</div>`)}${flat.length === 0 && html`<p class="dim small pad" role="option" aria-selected="false">Nothing was found.</p>`}</div></dialog>`;
 }

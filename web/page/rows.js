@@ -21,11 +21,14 @@ export function Rows({ list, row }) {
     if (row.isConnected) hold(row);
     else if (document.activeElement === document.body) drawn()[Math.max(0, Math.min(at, end - 1) - begin)]?.focus({ preventScroll: true });
   });
-  // The last of them leaves it to the heading of the list.
+  // The last of them leaves it to the heading of the list, or to that of what is there instead.
   useLayoutEffect(() => () => {
     if (!held.current?.row.contains(document.activeElement)) return;
-    const table = body.current.closest("table"), heading = [...table.parentElement.querySelectorAll("h2")].findLast((h) => h.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING);
-    requestAnimationFrame(() => heading && document.activeElement === document.body && ((heading.tabIndex = -1), heading.focus()));
+    const table = body.current.closest("table"), place = table.parentElement, above = [...place.querySelectorAll("h2")].findLast((h) => h.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING);
+    requestAnimationFrame(() => {
+      const heading = above?.isConnected ? above : place.querySelector("h2");
+      if (heading && document.activeElement === document.body) (heading.tabIndex = -1), heading.focus();
+    });
   }, []);
   useLayoutEffect(() => {
     const box = body.current?.closest?.(".library");
