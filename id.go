@@ -44,14 +44,19 @@ func formatUUID(b [16]byte, version byte) string {
 	return string(text[:])
 }
 
-// shorten returns the first line of text, at most n runes of it.
+// shorten returns the first line of text, at most n runes of it. It ends with a word, where one ends in
+// the second half of them.
 func shorten(text string, n int) string {
 	text = strings.TrimSpace(text)
 	text, _, cut := strings.Cut(text, "\n")
 	for i := range text {
-		if n--; n < 0 {
-			return text[:i] + "…"
+		if n--; n >= 0 {
+			continue
 		}
+		if end := strings.LastIndexByte(text[:i+1], ' '); end > i/2 {
+			i = end
+		}
+		return strings.TrimRight(text[:i], " ") + "…"
 	}
 	if cut {
 		return text + " …"

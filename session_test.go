@@ -109,6 +109,25 @@ func TestASessionIsItsOwners(t *testing.T) {
 	}
 }
 
+// A title ends with a word, unless its last one is longer than half of it.
+func TestATitleEndsWithAWord(t *testing.T) {
+	for said, want := range map[string]string{
+		"Numbers first: is one bank of lockers enough for the main branch?":  "Numbers first: is one bank of lockers enough for the main…",
+		"Numbers first: is one bank of lockers enough for all of us? Say it": "Numbers first: is one bank of lockers enough for all of us?…",
+		"A short one":                    "A short one",
+		strings.Repeat("x", 70):          strings.Repeat("x", 60) + "…",
+		"See " + strings.Repeat("夜", 70): "See " + strings.Repeat("夜", 56) + "…",
+	} {
+		store := troupe.NewMemoryStore()
+		mustAnswer(t, newEngine(t, troupe.Config{Store: store}), newAgent(t, modelFunc(func(*troupe.Request) turn { return turn{text: "Yes."} })), said)
+		for info := range store.Sessions(t.Context(), troupe.SessionFilter{}) {
+			if info.Title != want {
+				t.Errorf("%q is called %q, not %q", said, info.Title, want)
+			}
+		}
+	}
+}
+
 func TestASessionIsRenamedAtAnyTime(t *testing.T) {
 	store := troupe.NewMemoryStore()
 	engine := newEngine(t, troupe.Config{Store: store})
