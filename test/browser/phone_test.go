@@ -10,6 +10,38 @@ import (
 // inView says that an element is wholly within what its telephone shows.
 const inView = `((e) => { const r = e?.getBoundingClientRect(); return !!r && r.width > 0 && r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth && e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })`
 
+// On the narrowest phone it is still said who begins; a sheet covers what is behind it, and a tap there
+// closes it and does nothing else; and what is not here any more leads back.
+func TestAPhoneSaysWhoBeginsAndCoversWhatIsBehindASheet(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"Say it", []reply{{text: "It is said."}}})
+	h := play(t, m)
+	b := open(t, h.link)
+	b.do(chromedp.EmulateViewport(320, 640))
+	b.sees(".agent", "clerk")
+	b.holds("((e) => e.innerText === 'clerk' && e.scrollWidth <= e.clientWidth && e.clientWidth > 20)(all('.ask .pick > span:not(.face)')[0])")
+	const covered = "document.elementFromPoint(160, 40).closest(%s) && !document.elementFromPoint(160, 40).closest('h1, .brand, .page, .flow')"
+	b.do(chromedp.EmulateViewport(390, 700))
+	value[any](b, "void (location.hash = '#/s/' + %s)", h.asks(t, "clerk", "", "Say it"))
+	b.sees(".turn .prose", "It is said.")
+	b.presses(".composer .model", "")
+	b.holds("find('.models') && innerHeight - find('.models').getBoundingClientRect().bottom === 8 && "+covered, ".composer")
+	b.draws() // who opens it looks, before
+	b.do(chromedp.MouseClickXY(160, 40))
+	b.lacks(".models", "")
+	b.presses(".bar button", "More")
+	b.holds("find('.pop.right') && "+covered, ".bar")
+	b.draws() // who opens it looks, before
+	b.do(chromedp.MouseClickXY(160, 40))
+	b.lacks(".pop.right", "")
+
+	b.at("#/s/00000000-0000-4000-8000-000000000000")
+	b.sees(".trouble", "not here any more")
+	b.click(".bar a", "Back")
+	b.sees("h1", "Who would you like to work with?")
+}
+
 // On a phone, what answers a question stays in view however long the question is, tables
 // of little fit, and nothing that can be done elsewhere is missing.
 func TestAPhoneHasWhatActsInView(t *testing.T) {
@@ -55,7 +87,7 @@ func TestAPhoneHasWhatActsInView(t *testing.T) {
 	b.holds("find('.library td', 'hours.csv').offsetWidth > 260 && find('.bar h1').offsetHeight < 40 && find('.bar .search').offsetWidth > 300")
 	b.picture("phone-files")
 	value[any](b, "void (location.hash = '#/settings/models')")
-	b.holds("find('.list th', 'Out / million')")
+	b.holds("find('.list th', 'Out / million') && find('.list td', '$8.00')")
 	value[any](b, "void (location.hash = '#/settings/look')")
 	b.holds("Math.abs(find('.rows [role=switch]').getBoundingClientRect().top - find('.rows [role=switch]').previousElementSibling.getBoundingClientRect().top) < 40") // beside its words
 

@@ -129,7 +129,8 @@ export function Room({ route }) {
   useEffect(() => {
     if (here.caughtUp && (kept("sending." + id) || (!asks && kept("own.asked." + id)))) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft, asks), () => {});
   }, [id, here.caughtUp, session.items.length, !asks]);
-  if (here.problem?.status === 404) return html`<div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
+  const back = html`<a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>`;
+  if (here.problem?.status === 404) return html`<div class="bar phone-only">${back}</div><div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   if (here.missing) return html`<div class="page"><div class="in"><h1>This conversation cannot be loaded now</h1><p>It is shown as soon as it can be.</p></div></div>`;
   const drop = (event) => {
     event.preventDefault();
@@ -151,10 +152,10 @@ export function Room({ route }) {
   const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent) || "$0"} of ${money(mostOf(session))}` : info?.spent ? ` · ${cost(info.spent)}` : "";
   return html`
-    <div class="bar"><a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
+    <div class="bar">${back}${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
       <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
-      ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button>`}
+      ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "full")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
       ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
