@@ -50,5 +50,10 @@ export function fileIcon(path) {
   return /\.(md|markdown|txt|pdf|docx|html?)$/i.test(path) ? "file-text" : "file-code";
 }
 
+const taskKinds = [[/status/i, "gauge"], [/brainstorm|idea|design/i, "pen-line"], [/research|explore/i, "compass"], [/readiness|security/i, "shield-check"], [/tests?\b/i, "flask-conical"], [/validat|check/i, "circle-check"], [/review/i, "scan-search"], [/architect/i, "map"], [/epic|stories|sprint/i, "layers"], [/implement|\bdev|build/i, "hammer"], [/document.* project/i, "book-open"]];
+
+// taskIcon is the icon of a task, by what its author says that it does.
+export const taskIcon = (label) => taskKinds.find(([words]) => words.test(label))?.[1] ?? "file-text";
+
 // same says that two values are the same JSON.
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

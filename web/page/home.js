@@ -11,7 +11,7 @@ import { useKept } from "./fields.js";
 import { withoutChoices } from "./turns.js";
 import { asking, asOrder, gates, lower, now } from "./words.js";
 import { nameOf, when } from "./format.js";
-import { since, fileIcon } from "./forms.js";
+import { since, fileIcon, taskIcon } from "./forms.js";
 import { goTo, takeFocus } from "./keys.js";
 import { go, talkAddress } from "./route.js";
 import { keyOf, unsentOf } from "./typed.js";
@@ -149,7 +149,7 @@ function Waits() {
     const q = s.question;
     const gate = q?.kind === "gate";
     return html`<article class=${"card" + (isApproval(s) ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
-      <p class="small clamp" dir="auto">${q?.kind === "approval" ? `May ${agent.name} do this: ${asOrder(q.tool, q.arguments)}?` : gate ? gateWords(q) : asking(withoutChoices(q?.text ?? "", q?.choices))}</p>
+      ${q?.kind !== "approval" && html`<p class="small clamp" dir="auto">${gate ? gateWords(q) : asking(withoutChoices(q?.text ?? "", q?.choices))}</p>`}
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
         : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;
   };
@@ -243,7 +243,7 @@ function Card({ agent }) {
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
     ${agent.broken ? html`<p class="bad">${brokenWords(agent.lacks)}${app.me.operator && html` <a class="link" href="#/settings/agents">See where</a>`}</p>` : sentence && html`<p>${sentence}</p>`}
-    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${[task.about, task.trigger].filter(Boolean).join(" · ")} onClick=${() => start(task.trigger)}>${icon("file-text")}<span>${task.label}</span></button>`)}
+    ${!agent.broken && html`<div class="does">${(all ? tasks : tasks.slice(0, 3)).map((task) => html`<button type="button" key=${task.cmd} title=${[task.about, task.trigger].filter(Boolean).join(" · ")} onClick=${() => start(task.trigger)}>${icon(taskIcon(task.label))}<span>${task.label}</span></button>`)}
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }

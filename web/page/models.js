@@ -1,7 +1,7 @@
 // Which model answers, as a control: in a conversation, and before one begins.
 
 import { app, can, toast } from "./state.js";
-import { cost, count, money } from "./format.js";
+import { cost, count, price } from "./format.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id || "";
@@ -23,7 +23,7 @@ export const priceWords = (model, tokens) => {
   const each = answerCost(model, tokens);
   if (!model.price) return "no price known";
   if (!model.price.input && !model.price.output) return "free";
-  return each > 0 ? `about ${cost(each)} an answer` : `${money(model.price.input)} in, ${money(model.price.output)} out, per million tokens`;
+  return each > 0 ? `about ${cost(each)} an answer` : `${price(model.price.input)} in, ${price(model.price.output)} out, per million tokens`;
 };
 
 const about = (model, tokens) =>

@@ -1,9 +1,10 @@
 // What the box for messages offers while something is typed.
 
 import { app, tasksOf } from "./state.js";
+import { taskIcon } from "./forms.js";
 import { html, icon } from "./view.js";
 
-const asOffer = (task) => ({ key: task.cmd, icon: "file-text", label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
+const asOffer = (task) => ({ key: task.cmd, icon: taskIcon(task.label), label: task.label, detail: [task.about, task.asks && `asks you ${task.asks === 1 ? "once" : `${task.asks} times`}`].filter(Boolean).join(" · "), title: task.trigger, send: task.trigger });
 
 // tasksFor are all that an agent can do.
 export const tasksFor = (agent) => tasksOf(agent).map(asOffer);
@@ -30,4 +31,4 @@ export function offersFor(agent, text, files = []) {
 // for a title.
 export const Offers = ({ name, title, offers, chosen, take }) => html`<div class="pop offers"><h4>${title ? `What ${name} can do` : "Choose"}</h4><ul id="offers" role="listbox" aria-label=${`What ${name} can do`}>
   ${offers.map((o, i) => html`<li key=${o.key} id=${"offer-" + i} role="option" class="opt" aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} title=${o.title} onMouseDown=${(e) => (e.preventDefault(), take(o))}>
-    ${icon(o.icon)}<div class="grow">${o.label}${o.detail && html`<small>${o.detail}</small>`}</div></li>`)}</ul></div>`;
+    ${icon(o.icon)}<div class="grow">${o.label}${o.detail && html`<small>${o.detail}</small>`}</div>${i === chosen && html`<kbd aria-hidden="true">↵</kbd>`}</li>`)}</ul></div>`;

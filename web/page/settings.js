@@ -11,7 +11,7 @@ import { agentOf, app, can, dismiss, toast } from "./state.js";
 import { Lines } from "./changes.js";
 import { setTheme } from "./theme.js";
 import { kept, keep } from "./kept.js";
-import { capital, count, cost, day, hour, money, nameOf, size } from "./format.js";
+import { capital, count, cost, day, hour, money, nameOf, price, size } from "./format.js";
 import { duration, pathWords, visible } from "./forms.js";
 import { shortName } from "./models.js";
 import { useRoute } from "./route.js";
@@ -294,8 +294,8 @@ function keyWords(p) {
 
 function Prices() {
   if (!app.models.length) return null;
-  const price = (value) => (value === undefined ? "not known" : value === 0 ? "free" : money(value));
-  return html`<h3 class="h-20 sec">What models hold and cost</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="What models hold and cost"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${price(m.price?.input)}</td><td class="right num">${price(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
+  const words = (value) => (value === undefined ? "not known" : value === 0 ? "free" : price(value));
+  return html`<h3 class="h-20 sec">What models hold and cost</h3><p class="small dim">In tokens, which are pieces of words: 1,000 are about 750 words. What a model holds is how much of a conversation it can take in at once.</p><div class="wide" tabindex="0" role="group" aria-label="What models hold and cost"><table class="list"><thead><tr><th>Model</th><th class="right">Holds</th><th class="right">In / million</th><th class="right">Out / million</th><th>Used by</th></tr></thead><tbody>${app.models.map((m) => html`<tr key=${m.id}><td>${m.id}</td><td class="right num">${m.window ? count(m.window) : "–"}</td><td class="right num">${words(m.price?.input)}</td><td class="right num">${words(m.price?.output)}</td><td>${m.usual ? "usual" : (m.agents ?? []).map((id) => agentOf(id).name).join(", ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 const toldNames = { __proto__: null, persona: "Who it is", activation: "How it begins", tools: "How it uses tools", commands: "What it can be asked for", rules: "Rules", session: "This conversation", instructions: "Instructions" };
@@ -419,7 +419,7 @@ function LimitSettings() {
   const { settings, problem, save } = useSettings();
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (...change) => save(...change).then((outcome) => (again(), outcome));
-  const usual = spent?.usual > 0 ? `The usual conversation costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
+  const usual = spent?.usual > 0 ? `In US dollars. All answers of a conversation together usually cost ${cost(spent.usual)}, of the dearest in the last 31 days ${cost(spent.dearest)}.` : "In US dollars.";
   const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "Such as 15 min, or 1 h 30 min. Waiting for you does not count.", { read: spell }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}

@@ -8,7 +8,8 @@ const { parsed } = await import("../page/preview.js");
 const { blocksOf, turnsOf } = await import("../page/turns.js");
 const { nameOf } = await import("../page/format.js");
 const { priceWords } = await import("../page/models.js");
-const { plainPath } = await import("../page/forms.js");
+const { plainPath, taskIcon } = await import("../page/forms.js");
+const { sectionsChanged } = await import("../page/sections.js");
 const { agentOf } = await import("../page/state.js");
 const { codeIn } = await import("../page/signin.js");
 const { offersFor } = await import("../page/offers.js");
@@ -29,10 +30,24 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
 });
 
-test("what a model costs is written as all money is", () => {
-  assert.equal(priceWords({ price: { input: 2.5, output: 10 } }, 0), "$2.50 in, $10 out, per million tokens");
+test("what a model costs is written so that it can be compared", () => {
+  assert.equal(priceWords({ price: { input: 2.5, output: 10 } }, 0), "$2.50 in, $10.00 out, per million tokens");
   assert.equal(priceWords({ price: { input: 0.075, output: 0.3 } }, 0), "$0.075 in, $0.30 out, per million tokens");
   assert.equal(priceWords({ price: { input: 2.5, output: 10 } }, 200_000), "about $0.51 an answer");
+});
+
+test("a kind of task has an icon of its own", () => {
+  assert.deepEqual(["Create PRD", "Brainstorm Project", "Market Research", "Create Architecture", "Implementation Readiness", "Dev Story", "Code Review", "Sprint Planning", "Validate PRD", "Generate tests", "Document Project"].map(taskIcon),
+    ["file-text", "pen-line", "compass", "map", "shield-check", "hammer", "scan-search", "layers", "circle-check", "flask-conical", "book-open"]);
+});
+
+test("the sections are counted that a version has changed", () => {
+  const brief = "# Lockers\n\nA brief.\n\n## Costs\n\n$5\n\n```sh\n# not a heading\nls\n```\n\n## Risks\n\nA full bank.\n";
+  assert.equal(sectionsChanged(brief, brief), 0);
+  assert.equal(sectionsChanged(brief, brief.replace("$5", "$6").replace("ls", "ls -a")), 1);
+  assert.equal(sectionsChanged(brief, brief.replace("## Risks", "## Dangers")), 1);
+  assert.equal(sectionsChanged(brief, brief.replace("A brief.", "Brief.") + "\n## More\n\nWords.\n"), 2);
+  assert.equal(sectionsChanged(brief, "# Lockers\n\nA brief.\n"), 2);
 });
 
 test("the same call several times is one thing that is counted", () => {
