@@ -14,6 +14,7 @@ func TestWhoeverHasNoModelIsLedToOne(t *testing.T) {
 	b.picture("no-model-answer")
 	value[any](b, "void (location.hash = '#/')")
 	b.sees(".page", "No model is chosen yet")
+	b.holds("find('.ask + p').getBoundingClientRect().top - find('.ask').getBoundingClientRect().bottom >= 8")
 	b.picture("no-model-home")
 	b.click(".page a", "Choose a model")
 	b.holds("location.hash === '#/settings/models'")

@@ -237,6 +237,7 @@ func TestFilesDoWhatTheyPromise(t *testing.T) {
 
 	b.at("#/s/" + six)
 	b.sees(answers, "Six are saved.")
+	b.holds("all('.turn footer').every((e) => getComputedStyle(e).opacity === '1')") // also of older turns
 	b.click(".turn footer button", "Go on from here")
 	b.holds("location.hash.startsWith('#/s/') && !location.hash.includes(%s)", six)
 	b.sees(answers, "Six are saved.")

@@ -68,6 +68,8 @@ func TestAnOpenConversationNoticesThatItsServerWasKilled(t *testing.T) {
 	b.sees(".trouble", restarted)
 	b.sees(".trouble", "What was being written then begins again if it goes on; no tool is used twice.")
 	b.lacks(".trouble button", "where it stopped")
+	b.holds("find('.turns > .trouble').getBoundingClientRect().left === find('.turn .prose').getBoundingClientRect().left")
+	b.holds("!globalThis.toastsSeen.some((said) => said.includes('was restarted'))") // a card says it
 	b.holds("!find('button[aria-label=Stop]') && !find('.working') && find('.flow').ariaBusy === 'false'")
 	b.click(".trouble button", "Go on")
 	b.sees(".turn .prose", "Three, four")

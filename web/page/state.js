@@ -134,7 +134,8 @@ export async function load() {
     const [me, agents, flows] = await Promise.all([api.me(), api.agents(), api.flows().catch(() => []), list()]);
     const restarted = app.me.started && app.me.started !== me.started;
     update({ me, agents, flows, known: true, problem: null, signedOut: false });
-    if (restarted) toast("Troupe was restarted. What was finished is on record.");
+    const isSaid = [...app.sessions.values()].some((s) => s.status === "interrupted" && location.hash.includes(s.id)); // by a card, there
+    if (restarted && !isSaid) toast("Troupe was restarted. What was finished is on record.");
   } catch (problem) {
     missed = load;
     update({ problem });
