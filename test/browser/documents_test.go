@@ -286,7 +286,7 @@ func TestWhatLoadsIsShownAsLoading(t *testing.T) {
 	b.holds("window.held.length > 0 && find('.library .bones').getAnimations().every((a) => a.playState === 'finished')")
 	b.picture("loading")
 	value[any](b, "void window.held.splice(0).forEach((go) => go())")
-	b.sees(".library h2", "From conversations")
+	b.sees(".library h2", "No file was saved yet")
 	b.lacks(".bones", "")
 	// It appears after 200 ms, and then stays for 300 at least; a clock may be a moment early.
 	if took := until[float64](b, "window.ended - window.begun"); took < 490 {
