@@ -95,8 +95,8 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
       <span class="grow"></span>
       ${used > 0 && html`<span class="row tiny faint desk-only" title=${`${count(context.used)} of ${count(context.window)} tokens`}><span class="meter"><i style=${{ width: Math.max(2, used * 100) + "%" }}></i></span>${Math.round(used * 100)} %</span>`}
       ${running && empty
-        ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square", "full")}</button>`
-        : html`${(running || waits) && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square", "full")}<span class="desk-only">Stop</span></button>`}
+        ? html`<button type="button" class="primary send" aria-label="Stop" title="Stop" onClick=${stop}>${icon("square", "solid")}</button>`
+        : html`${(running || waits) && html`<button type="button" class="ghost sm" aria-label="Stop" onClick=${stop}>${icon("square", "solid")}<span class="desk-only">Stop</span></button>`}
           <button class="primary send" aria-label=${running ? "Send after this answer" : "Send"} title=${running ? "Send after this answer" : "Send"} disabled=${empty}>${icon(running ? "corner-down-left" : "arrow-up")}</button>`}
     </div>
   </form>`;

@@ -155,7 +155,7 @@ export function Room({ route }) {
     <div class="bar">${back}${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
       <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
-      ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "full")}Stop</button>`}
+      ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
       ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
