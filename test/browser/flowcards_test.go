@@ -221,7 +221,7 @@ func TestWhatAStepIsGivenSaysFailuresInWords(t *testing.T) {
 	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.NewReplacer("URL", m.URL+"/v1", "flows:\n", "flows:\n  best_of_two: {sequence: [{parallel: [writer, poet], name: drafts}, judge]}\n").Replace(kindsConfiguration)}))
 	b := open(t, h.link)
 	b.sees(".agent", "best of two")
-	b.holds("find('.agent input', 'Task for best of two') && !document.body.innerText.includes('best_of_two')")
+	b.holds("find('.agent textarea', 'Task for best of two') && !document.body.innerText.includes('best_of_two')")
 	session := h.runs(t, "best_of_two", "Two otters")
 	b.looksAt(session, "flow")
 	b.sees(".node[data-state=done]", "The writer wins.")

@@ -11,9 +11,12 @@ func TestTheFlowLightsUpWhereSomebodyWorks(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	b := open(t, play(t, m).link)
-	b.write("[aria-label='Task for review']", "Check the plan")
+	b.write("[aria-label='Task for review']", "Check the plan\n\n- of lockers")
 	b.click("[aria-label=Flows] button", "Run")
 	first := m.asked(t)
+	if !strings.Contains(first.user, "Check the plan\n\n- of lockers") {
+		t.Errorf("it is told %q", first.user)
+	}
 	b.sees(".node[data-state=run]", "clerk")
 	b.sees(".node[data-state=idle]", "critic")
 	first.say("Filed.")

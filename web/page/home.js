@@ -30,7 +30,7 @@ export function entryPoints() {
 // begin makes a conversation and goes there. An agent whose author wrote so speaks
 // first.
 export async function begin(agent, text = "", files = [], model = "", given = []) {
-  keep("agent", agent);
+  keep("agent." + app.me.name, agent);
   try {
     const { id } = await api.create(agent, { ...(model && { model }), ...(given.length && { files: given }), ...(!text && !files.length && can("greet") && { greet: true }) });
     if (text || files.length) await api.say(id, text, files);
@@ -72,7 +72,7 @@ function Nobody() {
 // Ask is the one box to begin with.
 function Ask() {
   const agents = entryPoints().filter((a) => !a.broken);
-  const [id, setID] = useState(kept("agent", ""));
+  const [id, setID] = useState(kept("agent." + app.me.name, ""));
   const agent = agents.find((a) => a.id === id) ?? agents[0];
   const place = "home." + app.me.name; // several people may use one browser
   const [{ text, files }, setDraft] = useDraft(place);
@@ -104,7 +104,7 @@ function Ask() {
     document.addEventListener("drop", drop);
     return () => document.removeEventListener("drop", drop);
   }, [files]);
-  const keys = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && kept("enterSends", true) && !matchMedia("(pointer: coarse)").matches && submit(event);
+  const keys = (event) => sends(event) && submit(event);
   const paste = (event) => {
     const { files: pasted } = event.clipboardData, words = event.clipboardData.getData("text/plain");
     if (!pasted.length && words.length <= longPaste) return;
@@ -248,6 +248,9 @@ function Card({ agent }) {
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }
 
+// sends says whether a key sends what is written: as in the box of a conversation.
+const sends = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && kept("enterSends", true);
+
 export function FlowCard({ flow }) {
   const [text, setText] = useKept(`about.${app.me.name}.${flow.name}`);
   const run = async (event) => {
@@ -262,5 +265,5 @@ export function FlowCard({ flow }) {
     }
   };
   return html`<article class="card agent" aria-label=${agentOf(flow.name).name}><header><span class="faces">${castOf(flow).slice(0, 4).map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span><div class="grow"><b>${agentOf(flow.name).name}</b></div></header>
-    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge grow"><input aria-label=${`Task for ${agentOf(flow.name).name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} /></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
+    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge tall grow"><textarea rows="1" dir="auto" aria-label=${`Task for ${agentOf(flow.name).name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${(e) => sends(e) && run(e)}></textarea></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
 }
