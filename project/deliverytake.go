@@ -62,7 +62,11 @@ func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash
 		title, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(site.Request), "Delivery "+site.ID), "\n") // of one that was deleted there is no request
 		message = strings.ToValidUTF8(title[:min(len(title), 72)], "") + "\n\nDelivered-by: Troupe " + version() + ", delivery " + site.ID + "\n"
 	}
-	if before, after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message); err != nil {
+	before, after, err = site.Take(ctx, p.SiteFolder(site), "Merge delivery "+site.ID, message)
+	if errors.Is(err, git.ErrNoBranch) {
+		err = fmt.Errorf("%w any more: somebody has removed it; go on with the delivery, and it is made anew", err)
+	}
+	if err != nil {
 		return "", "", fmt.Errorf("delivery %s was not applied: %w", site.ID, err)
 	}
 	return before, after, nil

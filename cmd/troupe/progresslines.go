@@ -323,9 +323,11 @@ func (p *program) writeReport(s *pipeline.Summary, taken project.Taken) {
 	if r.Outcome != pipeline.OutcomeDelivered {
 		next = append(next, "Go on: "+here+" resume "+r.ID)
 	}
-	undo := "Drop it: "
-	if taken.Any {
-		undo = "Take it back: "
+	switch {
+	case taken.Any:
+		next = append(next, "Take it back: "+here+" undo "+r.ID)
+	case len(taken.Elsewhere) == 0: // else it is taken back there first
+		next = append(next, "Drop it: "+here+" undo "+r.ID)
 	}
-	p.tell("%s", strings.Join(append(next, undo+here+" undo "+r.ID), "    "))
+	p.tell("%s", strings.Join(next, "    "))
 }

@@ -105,13 +105,13 @@ func (r *Repo) Retreat(ctx context.Context, from, to string) error {
 // differing are the files that two commits differ in and that are not in the checkout as its
 // commit has them.
 func (r *Repo) differing(ctx context.Context, from, to string) (list []string, err error) {
-	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", from, to, "--")
+	names, err := r.between(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
 	dirty, err := r.Changed(ctx)
-	for name := range strings.SplitSeq(names, "\x00") {
-		if name != "" && isAmong(dirty, name) {
+	for _, name := range names {
+		if isAmong(dirty, name) {
 			list = append(list, name)
 		}
 	}

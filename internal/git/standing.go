@@ -153,7 +153,10 @@ func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (b
 		return false, err
 	}
 	if isConflict { // it was changed since: in part, or after it was undone
-		wasUndone, err := r.wasUndone(ctx, s, part)
+		wasUndone, err := r.isUndone(ctx, s.ours, part)
+		if err == nil && !wasUndone {
+			wasUndone, err = r.wasUndone(ctx, s, part)
+		}
 		if err != nil || !wasUndone {
 			return true, err
 		}
@@ -166,17 +169,65 @@ func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (b
 	return r.sameTree(ctx, part.Before, part.After) // there was nothing to bring
 }
 
+// isUndone reports whether some of the files of a part are as they were before it, and all others have
+// no line that it brought: somebody has undone it, and changed these.
+func (r *Repo) isUndone(ctx context.Context, tree string, part Part) (bool, error) {
+	all, err := r.between(ctx, part.Before, part.After)
+	if err != nil {
+		return false, err
+	}
+	fromBefore, err := r.between(ctx, part.Before, tree)
+	if err != nil {
+		return false, err
+	}
+	isBack := false
+	for _, name := range all {
+		if !slices.Contains(fromBefore, name) {
+			isBack = true
+			continue
+		}
+		before, after, now := r.linesOf(ctx, part.Before, name), r.linesOf(ctx, part.After, name), r.linesOf(ctx, tree, name)
+		for line := range after {
+			if now[line] && !before[line] {
+				return false, nil
+			}
+		}
+	}
+	return isBack, nil
+}
+
+// linesOf are the lines of a file that have something in them: none where it is not there.
+func (r *Repo) linesOf(ctx context.Context, tree, name string) map[string]bool {
+	text, err := r.at(ctx, r.Top, nil, "cat-file", "blob", tree+":"+name)
+	if err != nil {
+		return nil
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines[line] = true
+		}
+	}
+	return lines
+}
+
+// between are the files that differ between two commits or trees, by name.
+func (r *Repo) between(ctx context.Context, from, to string) ([]string, error) {
+	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", from, to, "--")
+	return strings.FieldsFunc(names, func(c rune) bool { return c == 0 }), err
+}
+
 // mostLooked is in how many commits it is looked up whether somebody has undone something.
 const mostLooked = 50
 
 // wasUndone reports whether one of the checkout's commits since a part came had nothing of it.
 func (r *Repo) wasUndone(ctx context.Context, s *Standing, part Part) (bool, error) {
-	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", part.Before, part.After, "--")
+	names, err := r.between(ctx, part.Before, part.After)
 	if err != nil {
 		return false, err
 	}
 	args := []string{"rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", mostLooked), s.Head, "^" + part.After, "--"}
-	for name := range strings.SplitSeq(strings.Trim(names, "\x00"), "\x00") {
+	for _, name := range names {
 		args = append(args, ":(top,literal)"+name)
 	}
 	list, err := r.at(ctx, r.Top, nil, args...)
@@ -242,13 +293,27 @@ func (r *Repo) isAncestor(ctx context.Context, commit, of string) (bool, error) 
 
 // merged is the tree that the checkout comes to with all that the branch has.
 func (r *Repo) merged(ctx context.Context, s *Standing) (string, error) {
-	switch {
-	case s.undone != nil:
+	if s.undone != nil {
 		return "", s.undone
-	case s.from == "":
-		return r.merge(ctx, s.Head, s.Tip, bothChanged)
 	}
-	return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
+	if s.from != "" {
+		// Else somebody has set the branch back, or made it anew: what it has not is not taken out.
+		goesOn, err := r.isAncestor(ctx, s.from, s.Tip)
+		if err != nil {
+			return "", err
+		}
+		if goesOn {
+			return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
+		}
+	}
+	ours := s.Head
+	if s.ours != s.Head {
+		var err error
+		if ours, err = r.commitTree(ctx, r.Top, s.ours, []string{s.Head}, "difference", epoch); err != nil {
+			return "", err
+		}
+	}
+	return r.merge(ctx, ours, s.Tip, bothChanged)
 }
 
 // keep leaves on record, once the checkout comes to a commit that has all of the branch, the parts

@@ -28,6 +28,9 @@ type ConflictError struct {
 // Error names the files.
 func (e *ConflictError) Error() string { return e.Why + ": " + strings.Join(e.Files, ", ") }
 
+// ErrNoBranch reports a branch that is not there.
+var ErrNoBranch = errors.New("there is no branch")
+
 // Merge returns how the checkout stands to a branch, and the commit that it comes to where the
 // branch is taken: by fast-forward where that is possible, else by a merge, or as one commit where
 // squash has a message. That is the checkout's own where all is there already. What was undone
@@ -41,7 +44,7 @@ func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, m
 		return nil, "", err
 	}
 	if s.Tip == "" {
-		return nil, "", fmt.Errorf("there is no branch %s", branch)
+		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch)
 	}
 	merged, err := checkout.merged(ctx, s)
 	if err != nil {

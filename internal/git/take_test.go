@@ -266,6 +266,42 @@ func TestWhatWasUndoneAndChangedSinceIsNotThere(t *testing.T) {
 	}
 }
 
+// It is so where that is one commit, as of a request that was merged.
+func TestWhatWasUndoneAndChangedAtOnceIsNotThere(t *testing.T) {
+	for name, squash := range squashes {
+		t.Run(name, func(t *testing.T) {
+			k := newTaker(t)
+			k.build("printf 'line two\\n' >a.txt; git mv sub/b.txt b2.txt; echo new >new.txt")
+			k.take(squash)
+			k.own("git rm -qf new.txt b2.txt; git checkout -q " + k.base + " -- sub/b.txt; echo mine >a.txt")
+			k.brings(false, true)
+			_, _, err := k.try(squash)
+			if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// A branch that somebody has set back brings what it has, and takes nothing out.
+func TestABranchThatWasSetBackTakesNothingOut(t *testing.T) {
+	for name, squash := range squashes {
+		t.Run(name, func(t *testing.T) {
+			k := newTaker(t)
+			k.build("echo docs >docs.txt")
+			k.build("echo A >a.txt; echo new >new.txt")
+			k.take(squash)
+			sh(t, k.tree, "git reset -q --hard HEAD~1")
+			k.brings(true, false)
+			k.build("echo wish >wish.txt")
+			k.take(squash)
+			k.has("a.txt A\ndocs.txt docs\nnew.txt new\nsub/b.txt b\nwish.txt wish")
+			k.back()
+			k.has(untouched)
+		})
+	}
+}
+
 // A part that was taken again after it was reset away is one.
 func TestWhatIsTakenAgainIsOnePart(t *testing.T) {
 	k := newTaker(t)
