@@ -25,7 +25,7 @@ agents: {writer: {instructions: You write., tools: [write_file], write: {handboo
 	m.calls(t, "write_file", map[string]any{"file_path": "{handbook}/otters.md", "content": "# Otters\n\nThey swim.\n\n- [ ] feed them\n"})
 	m.answers(t, "Written.")
 	b.sees(answers, "Written.")
-	b.sees(".doc", "handbook / otters.md")
+	b.sees(".doc", "otters.md · version 1 · handbook")
 	b.say("They dive, too")
 	m.calls(t, "write_file", map[string]any{"file_path": "{handbook}/otters.md", "content": "# Otters\n\nThey swim and dive.\n\n- [ ] feed them\n"})
 	m.answers(t, "Now they dive.")
