@@ -196,8 +196,7 @@ func (s *workshop) begin(ctx context.Context, repo *git.Repo, about *Site) (stri
 	for _, part := range about.Brought {
 		commits = append(commits, part.Tip)
 	}
-	data, err := os.ReadFile(s.planFile(about.Session))
-	if plan, broken := ReadPlan(data); err == nil && broken == nil {
+	if plan, err := s.readPlan(about.Session); err == nil {
 		for i := range plan.Steps {
 			if commit := plan.Steps[i].Commit; commit != "" {
 				commits = append(commits, commit)

@@ -227,8 +227,6 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		ID: site.ID, Request: site.Request, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created,
 		Sandbox: site.Sandbox, Takes: site.Takes, Dropped: site.Dropped,
 	}
-	taken := d.project.TakenOf(ctx, site)
-	view.Applied, view.Untaken, view.Elsewhere = taken.Any, taken.More, taken.Elsewhere
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
 		view.Plan = plan
 	}
@@ -237,8 +235,11 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	}
 	repo, err := git.Open(ctx, site.Repo)
 	if err != nil {
+		view.Applied = takenOnFile(site).Any
 		return view, nil //nolint:nilerr // a repository that is gone leaves what is on file
 	}
+	taken := takenIn(ctx, repo, site)
+	view.Applied, view.Untaken, view.Elsewhere = taken.Any, taken.More, taken.Elsewhere
 	view.Stays = d.project.willStay(ctx, repo, site)
 	files, err := repo.Renamed(ctx, site.Base, "refs/heads/"+site.Branch)
 	if err != nil {

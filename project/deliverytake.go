@@ -159,17 +159,23 @@ type Taken struct {
 
 // TakenOf says how much of a delivery is in what is checked out: what is on file, where its
 // repository cannot be asked.
-func (p *Project) TakenOf(ctx context.Context, site *pipeline.Site) (taken Taken) {
-	if len(site.Takes) > 0 {
-		taken.Any = !site.Takes[len(site.Takes)-1].Back
-	}
+func (p *Project) TakenOf(ctx context.Context, site *pipeline.Site) Taken {
 	repo, err := git.Open(ctx, site.Repo)
 	if err != nil {
-		return taken
+		return takenOnFile(site)
 	}
+	return takenIn(ctx, repo, site)
+}
+
+func takenOnFile(site *pipeline.Site) Taken {
+	n := len(site.Takes)
+	return Taken{Any: n > 0 && !site.Takes[n-1].Back}
+}
+
+func takenIn(ctx context.Context, repo *git.Repo, site *pipeline.Site) (taken Taken) {
 	stands, err := site.Stands(ctx, repo)
 	if err != nil {
-		return taken
+		return takenOnFile(site)
 	}
 	if taken.Any = len(stands.In) > 0; taken.Any {
 		taken.More, _ = repo.Brings(ctx, stands) // a repository may have lost what it had

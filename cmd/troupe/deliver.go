@@ -191,17 +191,18 @@ func (p *program) reportDelivery(ctx context.Context, c *conversation, failure e
 		return errors.Join(failure, err)
 	}
 	summary := pipeline.Summarize(events)
+	site, none := c.stage.project.Site(c.session)
 	if p.flags.json {
 		err = p.writeJSON(summary)
 	} else {
 		summary.Errors = slices.DeleteFunc(summary.Errors, func(e string) bool { return failure != nil && e == failure.Error() }) // it is said last
 		var taken project.Taken
-		if site, none := c.stage.project.Site(c.session); none == nil {
+		if none == nil {
 			taken = c.stage.project.TakenOf(ctx, site)
 		}
 		err = p.writeDelivery(taken, &summary)
 	}
-	if _, none := c.stage.project.Site(c.session); failure != nil && none == nil {
+	if failure != nil && none == nil {
 		p.tell("Nothing is lost. To go on once that is put right: %s resume %s", p.deliveriesHere(), c.session[:8])
 	}
 	switch {

@@ -81,10 +81,8 @@ func (s *stage) stateOf(ctx context.Context, site *pipeline.Site, summary *pipel
 }
 
 // inTheProject says behind the state of a delivery how much of it was taken, where that is any.
-func inTheProject(site *pipeline.Site, taken project.Taken) string {
+func inTheProject(taken project.Taken) string {
 	switch {
-	case site.Own:
-		return ""
 	case taken.More:
 		return ", partly applied"
 	case taken.Any:
@@ -113,7 +111,9 @@ func (p *program) listDeliveries(ctx context.Context, s *stage, sites []*pipelin
 			}
 			state, about = "deleted", cmp.Or(left, about)
 		}
-		state += inTheProject(site, s.project.TakenOf(ctx, site))
+		if !site.Own {
+			state += inTheProject(s.project.TakenOf(ctx, site))
+		}
 		if !site.Dropped.IsZero() {
 			state += ", dropped"
 		}
@@ -156,8 +156,11 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 		if p.flags.json {
 			return p.writeJSON(summary)
 		}
-		taken := project.TakenOf(ctx, site)
-		fmt.Fprintf(p.out, "%s  %s%s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, s.stateOf(ctx, site, &summary), inTheProject(site, taken), site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
+		state, taken, shownAs := s.stateOf(ctx, site, &summary), project.TakenOf(ctx, site), ""
+		if !site.Own {
+			shownAs = inTheProject(taken)
+		}
+		fmt.Fprintf(p.out, "%s  %s%s\nbranch    %s from %s in %s\nworktree  %s\nfolder    %s\n", site.ID, state, shownAs, site.Branch, short(site.Base), site.Repo, site.Worktree, shown(project, project.SiteFolder(site)))
 		fmt.Fprintf(p.out, "request   %s\n", terminal.OneLine(site.Request, 200))
 		if plan, err := project.DeliveryPlan(site); err == nil {
 			for _, step := range plan.Steps {
@@ -168,7 +171,7 @@ func (p *program) showDeliveryCommand() *cobra.Command {
 			fmt.Fprintf(p.out, "dropped   %s: the branch and the worktree are removed\n", site.Dropped.Local().Format("2006-01-02 15:04"))
 			return nil
 		}
-		if state := s.stateOf(ctx, site, &summary); state == "interrupted" {
+		if state == "interrupted" {
 			defer p.tell("It was interrupted. Go on: %s resume %s", p.deliveriesHere(), site.ID)
 		}
 		return p.writeDelivery(taken, &summary)

@@ -32,10 +32,7 @@ func (r *Repo) lockCheckout(ctx context.Context) (*os.File, error) {
 
 // Contains reports whether the checkout is at a commit, or at one that follows it.
 func (r *Repo) Contains(ctx context.Context, commit string) (bool, error) {
-	if !r.Has(ctx, commit) {
-		return false, nil
-	}
-	return r.isAncestor(ctx, commit, "HEAD")
+	return r.hasIn(ctx, commit, "HEAD")
 }
 
 // BreakLock removes the lock that a git which was killed has left on the checkout's index.

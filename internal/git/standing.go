@@ -52,19 +52,25 @@ func (r *Repo) Stands(ctx context.Context, branch, base string, brought []Part) 
 // IsIn reports whether another branch than the one that is checked out has something of a branch: see
 // [Repo.Stands].
 func (r *Repo) IsIn(ctx context.Context, into, branch, base string, brought []Part) (bool, error) {
-	head, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+into+"^{commit}")
-	if err != nil {
-		return false, nil //nolint:nilerr // it is gone
+	head := r.tipOf(ctx, into)
+	if head == "" {
+		return false, nil
 	}
-	s, err := r.standsAt(ctx, strings.TrimSpace(head), branch, base, brought)
+	s, err := r.standsAt(ctx, head, branch, base, brought)
 	return err == nil && len(s.In) > 0, err
 }
 
-func (r *Repo) standsAt(ctx context.Context, head, branch, base string, brought []Part) (*Standing, error) {
-	s := &Standing{Head: head, ours: head}
-	if tip, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch+"^{commit}"); err == nil {
-		s.Tip = strings.TrimSpace(tip)
+// tipOf is the commit that a branch is at: nothing where there is no such branch.
+func (r *Repo) tipOf(ctx context.Context, branch string) string {
+	tip, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch+"^{commit}")
+	if err != nil {
+		return ""
 	}
+	return strings.TrimSpace(tip)
+}
+
+func (r *Repo) standsAt(ctx context.Context, head, branch, base string, brought []Part) (*Standing, error) {
+	s := &Standing{Head: head, Tip: r.tipOf(ctx, branch), ours: head}
 	for _, part := range brought {
 		if err := r.weigh(ctx, s, part); err != nil {
 			return nil, err
@@ -93,8 +99,8 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 		return nil // nobody knows any more what it was
 	}
 	has, err := r.isAncestor(ctx, part.After, s.Head)
-	if err == nil && !has && part.Seen != "" && r.Has(ctx, part.Seen) {
-		has, err = r.isAncestor(ctx, part.Seen, s.Head)
+	if err == nil && !has && part.Seen != "" {
+		has, err = r.hasIn(ctx, part.Seen, s.Head)
 	}
 	if err != nil {
 		return err
@@ -131,9 +137,9 @@ func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (b
 		return true, nil
 	}
 	wasUndone := false
-	if has && part.Undone != "" && r.Has(ctx, part.Undone) {
+	if has && part.Undone != "" {
 		var err error
-		if wasUndone, err = r.isAncestor(ctx, part.Undone, s.Head); err != nil {
+		if wasUndone, err = r.hasIn(ctx, part.Undone, s.Head); err != nil {
 			return false, err
 		}
 	}
@@ -281,6 +287,14 @@ func (r *Repo) sameTree(ctx context.Context, one, other string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// hasIn is isAncestor for a commit that may be gone.
+func (r *Repo) hasIn(ctx context.Context, commit, of string) (bool, error) {
+	if !r.Has(ctx, commit) {
+		return false, nil
+	}
+	return r.isAncestor(ctx, commit, of)
 }
 
 func (r *Repo) isAncestor(ctx context.Context, commit, of string) (bool, error) {

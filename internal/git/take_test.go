@@ -108,52 +108,52 @@ const untouched = "a.txt a\nsub/b.txt b"
 // squashes are both ways to take a branch.
 var squashes = map[string]string{"merge": "", "squash": "all at once"}
 
-func TestABranchIsTakenAndTakenBack(t *testing.T) {
+func eachWay(t *testing.T, do func(t *testing.T, k *taker, squash string)) {
 	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.brings(false, false)
-			k.build("echo A >a.txt")
-			k.brings(false, true)
-			if before, after := k.take(squash); before != k.base || (squash == "") != (after == headOf2(t, &Repo{Top: k.tree})) {
-				t.Fatalf("%s to %s", before, after)
-			}
-			k.has("a.txt A\nsub/b.txt b")
-			k.brings(true, false)
-			if got := sh(t, k.Top, "git log -1 --format=%s"); squash != "" && got != "all at once\n" {
-				t.Fatal(got)
-			}
-			if before, after := k.take(squash); before != after {
-				t.Fatal("it is taken twice")
-			}
-			k.back()
-			k.has(untouched)
-			k.brings(false, true)
-		})
+		t.Run(name, func(t *testing.T) { do(t, newTaker(t), squash) })
 	}
+}
+
+func TestABranchIsTakenAndTakenBack(t *testing.T) {
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.brings(false, false)
+		k.build("echo A >a.txt")
+		k.brings(false, true)
+		if before, after := k.take(squash); before != k.base || (squash == "") != (after == headOf2(t, &Repo{Top: k.tree})) {
+			t.Fatalf("%s to %s", before, after)
+		}
+		k.has("a.txt A\nsub/b.txt b")
+		k.brings(true, false)
+		if got := sh(t, k.Top, "git log -1 --format=%s"); squash != "" && got != "all at once\n" {
+			t.Fatal(got)
+		}
+		if before, after := k.take(squash); before != after {
+			t.Fatal("it is taken twice")
+		}
+		k.back()
+		k.has(untouched)
+		k.brings(false, true)
+	})
 }
 
 // What somebody has staged is theirs, and it stays.
 func TestABranchIsTakenBesideWhatIsStaged(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.build("echo A >a.txt")
-			k.own("echo more >m")
-			sh(t, k.Top, "echo mine >mine; git add mine")
-			k.take(squash)
-			if got := sh(t, k.Top, "cat a.txt m; git status --porcelain; git show --format= --name-only --first-parent -m HEAD"); got != "A\nmore\nA  mine\na.txt\n" {
-				t.Fatal(got)
-			}
-			if got := strings.Count(sh(t, k.Top, "git log -1 --format=%P"), " "); (got == 1) != (squash == "") {
-				t.Fatal(got)
-			}
-			k.back()
-			if got := sh(t, k.Top, "cat a.txt m; git status --porcelain"); got != "a\nmore\nA  mine\n" {
-				t.Fatal(got)
-			}
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo A >a.txt")
+		k.own("echo more >m")
+		sh(t, k.Top, "echo mine >mine; git add mine")
+		k.take(squash)
+		if got := sh(t, k.Top, "cat a.txt m; git status --porcelain; git show --format= --name-only --first-parent -m HEAD"); got != "A\nmore\nA  mine\na.txt\n" {
+			t.Fatal(got)
+		}
+		if got := strings.Count(sh(t, k.Top, "git log -1 --format=%P"), " "); (got == 1) != (squash == "") {
+			t.Fatal(got)
+		}
+		k.back()
+		if got := sh(t, k.Top, "cat a.txt m; git status --porcelain"); got != "a\nmore\nA  mine\n" {
+			t.Fatal(got)
+		}
+	})
 }
 
 // What comes to a branch after it was taken is taken by itself, and taken back with what came
@@ -243,63 +243,54 @@ func TestWhatWasChangedSinceStays(t *testing.T) {
 // Whoever undoes a take and then changes what it had changed has undone it still: it is not there, and
 // what stands in the way of another take is said.
 func TestWhatWasUndoneAndChangedSinceIsNotThere(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.build("echo A >a.txt; echo 'a long enough text' >new.txt")
-			k.take(squash)
-			k.build("echo B >>a.txt; echo 'and more' >>new.txt")
-			k.take(squash)
-			sh(t, k.Top, "git revert --no-edit HEAD HEAD~1")
-			k.own("printf 'a long enough text\nand more\n' >copy.txt") // which git takes for new.txt
-			k.brings(false, true)
-			k.own("echo mine >a.txt")
-			k.brings(false, true)
-			_, _, err := k.try(squash)
-			if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
-				t.Fatal(err)
-			}
-			k.own("echo a >a.txt")
-			k.take(squash)
-			k.has("a.txt A B\ncopy.txt a long enough text and more\nnew.txt a long enough text and more\nsub/b.txt b")
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo A >a.txt; echo 'a long enough text' >new.txt")
+		k.take(squash)
+		k.build("echo B >>a.txt; echo 'and more' >>new.txt")
+		k.take(squash)
+		sh(t, k.Top, "git revert --no-edit HEAD HEAD~1")
+		k.own("printf 'a long enough text\nand more\n' >copy.txt") // which git takes for new.txt
+		k.brings(false, true)
+		k.own("echo mine >a.txt")
+		k.brings(false, true)
+		_, _, err := k.try(squash)
+		if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
+			t.Fatal(err)
+		}
+		k.own("echo a >a.txt")
+		k.take(squash)
+		k.has("a.txt A B\ncopy.txt a long enough text and more\nnew.txt a long enough text and more\nsub/b.txt b")
+	})
 }
 
 // It is so where that is one commit, as of a request that was merged.
 func TestWhatWasUndoneAndChangedAtOnceIsNotThere(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.build("printf 'line two\\n' >a.txt; git mv sub/b.txt b2.txt; echo new >new.txt")
-			k.take(squash)
-			k.own("git rm -qf new.txt b2.txt; git checkout -q " + k.base + " -- sub/b.txt; echo mine >a.txt")
-			k.brings(false, true)
-			_, _, err := k.try(squash)
-			if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
-				t.Fatal(err)
-			}
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("printf 'line two\\n' >a.txt; git mv sub/b.txt b2.txt; echo new >new.txt")
+		k.take(squash)
+		k.own("git rm -qf new.txt b2.txt; git checkout -q " + k.base + " -- sub/b.txt; echo mine >a.txt")
+		k.brings(false, true)
+		_, _, err := k.try(squash)
+		if conflict, ok := errors.AsType[*ConflictError](err); !ok || strings.Join(conflict.Files, " ") != "a.txt" {
+			t.Fatal(err)
+		}
+	})
 }
 
 // A branch that somebody has set back brings what it has, and takes nothing out.
 func TestABranchThatWasSetBackTakesNothingOut(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.build("echo docs >docs.txt")
-			k.build("echo A >a.txt; echo new >new.txt")
-			k.take(squash)
-			sh(t, k.tree, "git reset -q --hard HEAD~1")
-			k.brings(true, false)
-			k.build("echo wish >wish.txt")
-			k.take(squash)
-			k.has("a.txt A\ndocs.txt docs\nnew.txt new\nsub/b.txt b\nwish.txt wish")
-			k.back()
-			k.has(untouched)
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo docs >docs.txt")
+		k.build("echo A >a.txt; echo new >new.txt")
+		k.take(squash)
+		sh(t, k.tree, "git reset -q --hard HEAD~1")
+		k.brings(true, false)
+		k.build("echo wish >wish.txt")
+		k.take(squash)
+		k.has("a.txt A\ndocs.txt docs\nnew.txt new\nsub/b.txt b\nwish.txt wish")
+		k.back()
+		k.has(untouched)
+	})
 }
 
 // A part that was taken again after it was reset away is one.
@@ -320,37 +311,31 @@ func TestWhatIsTakenAgainIsOnePart(t *testing.T) {
 
 // All that was taken is taken back where the history was made anew in between.
 func TestWhatWasTakenBeforeTheHistoryWasMadeAnewIsTakenBack(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.own("echo mine >mine.txt")
-			k.build("echo A >a.txt; echo new >new.txt")
-			k.take(squash)
-			sh(t, k.Top, "git reset -q --soft HEAD~1; git commit -qm anew")
-			k.brings(true, false)
-			k.build("echo B >a.txt")
-			k.take(squash)
-			k.has("a.txt B\nmine.txt mine\nnew.txt new\nsub/b.txt b")
-			k.back()
-			k.has("a.txt a\nmine.txt mine\nsub/b.txt b")
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.own("echo mine >mine.txt")
+		k.build("echo A >a.txt; echo new >new.txt")
+		k.take(squash)
+		sh(t, k.Top, "git reset -q --soft HEAD~1; git commit -qm anew")
+		k.brings(true, false)
+		k.build("echo B >a.txt")
+		k.take(squash)
+		k.has("a.txt B\nmine.txt mine\nnew.txt new\nsub/b.txt b")
+		k.back()
+		k.has("a.txt a\nmine.txt mine\nsub/b.txt b")
+	})
 }
 
 // What somebody has brought by hand in other commits is nothing to take, and nothing of it is taken back.
 func TestWhatWasBroughtInOtherCommitsIsNobodysTake(t *testing.T) {
-	for name, squash := range squashes {
-		t.Run(name, func(t *testing.T) {
-			k := newTaker(t)
-			k.own("echo mine >mine.txt")
-			k.build("echo A >a.txt")
-			sh(t, k.Top, "git cherry-pick next")
-			if before, after := k.take(squash); before != after {
-				t.Fatal("it is taken")
-			}
-			k.brings(false, false)
-		})
-	}
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.own("echo mine >mine.txt")
+		k.build("echo A >a.txt")
+		sh(t, k.Top, "git cherry-pick next")
+		if before, after := k.take(squash); before != after {
+			t.Fatal("it is taken")
+		}
+		k.brings(false, false)
+	})
 }
 
 // A folder that a branch has renamed says nothing of the files that others put there.
