@@ -18,7 +18,9 @@ import { Prose } from "./prose.js";
 
 // The second click of a double click is not for the approval or the question that comes to where
 // another was answered. The next gate comes when there is something new to decide.
-let last = { timeStamp: -Infinity };
+const none = { timeStamp: -Infinity };
+let last = none;
+addEventListener("hashchange", () => (last = none)); // nothing comes to where it was on another screen
 addEventListener("click", (event) => {
   if (!event.detail || !event.target.closest?.(":is([aria-label=Approval], [aria-label=Question], .waits) .end button")) return; // a key
   const isDouble = event.timeStamp - last.timeStamp < 800 && Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY) < 30;
