@@ -98,6 +98,25 @@ func TestAllCanBeDoneWithTheKeyboard(t *testing.T) {
 	b.holds("document.activeElement === find('.ask textarea')")
 }
 
+// What is opened right after Find was closed stays open: browsers say a moment late that it was.
+func TestWhatIsOpenedRightAfterFindStays(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".agent", "Mira")
+	b.click("button", "Find anything")
+	b.holds("document.activeElement === find('.finder input')")
+	value[any](b, `void (() => {
+		const dialog = find(".finder");
+		dialog.addEventListener("close", () => (globalThis.told = true));
+		dialog.close();
+		document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+	})()`)
+	b.holds("globalThis.told")
+	b.sees("dialog", "Keyboard")
+	b.draws()
+	b.sees("dialog", "Keyboard")
+}
+
 // w goes from card to card of a conversation, where that is seen, and then to the next one.
 func TestWGoesFromCardToCard(t *testing.T) {
 	t.Parallel()

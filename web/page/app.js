@@ -28,6 +28,7 @@ function App() {
   useApp();
   const route = useRoute();
   const [open, setOpen] = useState(""); // find or help
+  const shut = (what) => setOpen((now) => (now === what ? "" : now)); // browsers say a little late that one was closed
   const [narrow, setNarrow] = useState(kept("narrow", false));
   const keys = useRef({}).current;
   Object.assign(keys, { find: () => setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
@@ -51,8 +52,8 @@ function App() {
       <${Boundary} key=${route.name + route.id} view=${route.view}>${place(route, () => setOpen("find"))}<//>
       <${Toasts} /></main>
     ${!talks && html`<${Tabs} route=${route} />`}
-    ${open === "find" && html`<${Find} close=${() => setOpen("")} />`}
-    ${open === "help" && html`<${Help} close=${() => setOpen("")} />`}
+    ${open === "find" && html`<${Find} close=${() => shut("find")} />`}
+    ${open === "help" && html`<${Help} close=${() => shut("help")} />`}
     ${app.signedOut && html`<${Door} />`}
     <p class="hidden" role="status" aria-live="polite">${app.said}</p>
   </div>`;
