@@ -192,22 +192,11 @@ func (s *workshop) begin(ctx context.Context, repo *git.Repo, about *Site) (stri
 	if repo.Has(ctx, "refs/heads/"+about.Branch) {
 		return about.Base, nil // nobody has to make it anew
 	}
-	commits := []string{about.Base}
-	for _, part := range about.Brought {
-		commits = append(commits, part.Tip)
-	}
-	if plan, err := s.readPlan(about.Session); err == nil {
-		for i := range plan.Steps {
-			if commit := plan.Steps[i].Commit; commit != "" {
-				commits = append(commits, commit)
-			}
-		}
-	}
-	last, err := repo.Latest(ctx, about.Branch, commits)
+	plan, err := s.readPlan(about.Session)
 	if err != nil {
-		return "", fmt.Errorf("delivery %s: %w", about.ID, err)
+		plan = &Plan{} // there is none yet
 	}
-	return last, nil
+	return about.Tip(ctx, repo, plan)
 }
 
 // An openSite is a site that is worked on.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,6 +43,27 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (before
 	}
 	failpoint.Here(failpoint.BranchTaken)
 	return stands.Head, after, s.noteTaken(folder)
+}
+
+// Tip is the last commit of the branch, or the latest that is known of it, where somebody has removed it.
+func (s *Site) Tip(ctx context.Context, repo *git.Repo, plan *Plan) (string, error) {
+	if branch := "refs/heads/" + s.Branch; repo.Has(ctx, branch) {
+		return branch, nil
+	}
+	commits := []string{s.Base}
+	for _, part := range s.Brought {
+		commits = append(commits, part.Tip)
+	}
+	for i := range plan.Steps {
+		if commit := plan.Steps[i].Commit; commit != "" {
+			commits = append(commits, commit)
+		}
+	}
+	last, err := repo.Latest(ctx, s.Branch, commits)
+	if err != nil {
+		return "", fmt.Errorf("delivery %s: %w", s.ID, err)
+	}
+	return last, nil
 }
 
 // Stands says what the checkout has of the branch.

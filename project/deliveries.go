@@ -66,20 +66,26 @@ func (p *Project) DeliveryDiff(ctx context.Context, site *pipeline.Site, step st
 	if err != nil {
 		return "", err
 	}
-	from, to := site.Base, "refs/heads/"+site.Branch
+	plan, err := p.DeliveryPlan(site)
+	if errors.Is(err, fs.ErrNotExist) {
+		plan, err = &pipeline.Plan{}, nil // it has not come to one
+	}
+	if err != nil {
+		return "", err
+	}
+	from, to := site.Base, ""
 	if step != "" {
-		if from, to, err = p.commitOf(site, step); err != nil {
-			return "", err
-		}
+		from, to, err = commitOf(plan, step)
+	} else {
+		to, err = site.Tip(ctx, repo, plan)
+	}
+	if err != nil {
+		return "", err
 	}
 	return repo.Patch(ctx, from, to)
 }
 
-func (p *Project) commitOf(site *pipeline.Site, step string) (from, to string, err error) {
-	plan, err := p.DeliveryPlan(site)
-	if err != nil {
-		return "", "", err
-	}
+func commitOf(plan *pipeline.Plan, step string) (from, to string, err error) {
 	var ids []string
 	for _, s := range plan.Steps {
 		if s.ID == step && s.Commit != "" {

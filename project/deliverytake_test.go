@@ -246,3 +246,23 @@ func TestAStepThatIsDoneIsNotRenamed(t *testing.T) {
 		t.Errorf("%q, %v", changes, err)
 	}
 }
+
+// What a delivery has built can be looked at where somebody has removed its branch.
+func TestTheDiffOfADeliveryOutlivesItsBranch(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	want, err := d.DeliveryDiff(t.Context(), site, "")
+	if err != nil || !strings.HasPrefix(want, "diff --git") {
+		t.Fatalf("%q, %v", want, err)
+	}
+	git(t, d.repo, "worktree", "remove", "--force", site.Worktree)
+	git(t, d.repo, "branch", "-D", site.Branch)
+	if diff, err := d.DeliveryDiff(t.Context(), site, ""); err != nil || diff != want {
+		t.Errorf("%q, %v", diff, err)
+	}
+	git(t, d.repo, "reflog", "expire", "--expire=now", "--all")
+	git(t, d.repo, "gc", "-q", "--prune=now")
+	if diff, err := d.DeliveryDiff(t.Context(), site, ""); err == nil || !strings.Contains(err.Error(), "the branch "+site.Branch+" was removed, and its commit") {
+		t.Errorf("%q, %v", diff, err)
+	}
+}

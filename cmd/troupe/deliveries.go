@@ -337,7 +337,7 @@ func (p *program) undoCommand() *cobra.Command {
 			return err
 		}
 		if reverted != "" {
-			fmt.Fprintf(p.out, "reverted by %s; the branch %s is still there\n", short(reverted), site.Branch)
+			fmt.Fprintf(p.out, "reverted by %s; what was built is still there\n", short(reverted))
 			return nil
 		}
 		s, err := openStage(ctx, project)
