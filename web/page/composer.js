@@ -2,8 +2,7 @@
 
 import { tasksOf } from "./state.js";
 import { bring, html, icon, lazy, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
-import { empty, longPaste } from "./draft.js";
-import { kept } from "./kept.js";
+import { empty, longPaste, sends } from "./draft.js";
 import { count } from "./format.js";
 
 const Attached = lazy(() => import("./attach.js"), "Attached", () => null);
@@ -64,7 +63,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
     } else if (event.key === "ArrowUp" && editLast && !draft.text && !draft.files.length) {
       event.preventDefault();
       editLast();
-    } else if (event.key === "Enter" && !event.shiftKey && !coarse && kept("enterSends", true)) {
+    } else if (sends(event)) {
       submit(event);
     }
   };

@@ -9,6 +9,7 @@ import { fileIcon } from "./forms.js";
 import { goTo } from "./keys.js";
 import { talkAddress } from "./route.js";
 import { mostOf } from "./fold.js";
+import { sends } from "./draft.js";
 import { gates, written } from "./words.js";
 import { inWords, partsOf, PhaseWords } from "./phase.js";
 import { Pages } from "./cards.js";
@@ -173,7 +174,7 @@ function Gate({ item, about, site, early, busy, decide, wish, onward, show, wish
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
-    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label=${kind === "review" ? "What does the review get wrong" : "What should be different"} onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches && (e.preventDefault(), ask())}></textarea></label>`}
+    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label=${kind === "review" ? "What does the review get wrong" : "What should be different"} onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => sends(e) && (e.preventDefault(), ask())}></textarea></label>`}
     ${early && html`<p class="small dim" role="status">${icon("loader-circle", "spin acc")} The checks before the change still run. You can decide once they are done.</p>`}
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }

@@ -24,6 +24,12 @@ export const namesOf = (files) => files.map((file) => file.name).join(", ").repl
 // editing is where a message is kept that is being edited: in this window, and for the next one.
 export const editing = ["own.editing.", "editing."];
 
+// sends says whether a key sends what is written. By touch Enter begins a line.
+export const sends = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && kept("enterSends", true);
+
+// changingQueued is where a message that waits is kept while it is being changed: see Queue.
+export const changingQueued = (id) => "own.queued." + id;
+
 // useDraft is the draft of a conversation, or of another place where people write:
 // { text, files, instead }. instead is the message that it replaces: meanwhile what was
 // in the box before is put aside. Of several windows each keeps what was put into it.

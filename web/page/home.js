@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { brokenWords } from "./broken.js";
 import { app, agentOf, byTime, can, castOf, isApproval, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
-import { empty, longPaste, sendingOf, useDraft } from "./draft.js";
+import { empty, longPaste, sendingOf, sends, useDraft } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { askerOf as asker } from "./steps.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
@@ -247,9 +247,6 @@ function Card({ agent }) {
       ${tasks.length > 3 && html`<button type="button" class="more" aria-expanded=${all} onClick=${() => setAll(!all)}>${icon(all ? "chevron-up" : "chevron-down")}<span>${all ? "Fewer" : `${tasks.length - 3} more`}</span></button>`}
       ${tasks.length === 0 && html`<button type="button" onClick=${() => start("")}>${icon("message-square")}<span>Talk to ${agent.name}</span></button>`}</div>`}</article>`;
 }
-
-// sends says whether a key sends what is written: as in the box of a conversation.
-const sends = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches && kept("enterSends", true);
 
 export function FlowCard({ flow }) {
   const [text, setText] = useKept(`about.${app.me.name}.${flow.name}`);

@@ -1,8 +1,8 @@
 // Messages that wait until the answer in the making is there. They live on the server.
 
 import { api as talk } from "./api.js";
+import { changingQueued, sends } from "./draft.js";
 import { useKept } from "./fields.js";
-import { kept } from "./kept.js";
 import { api } from "./shelf.js";
 import { toast } from "./state.js";
 import { html, icon, useEffect, useRef } from "./view.js";
@@ -17,7 +17,7 @@ const why = {
 // Queue shows them. What somebody makes of one is kept in this window until the server has it; where
 // the message went out meanwhile, or was removed, it goes into the box: see back.
 export function Queue({ id, queue, setQueue, back }) {
-  const [editing, setEditing] = useKept("own.queued." + id, null); // { number, text, was }
+  const [editing, setEditing] = useKept(changingQueued(id), null); // { number, text, was }
   const field = useRef(null);
   useEffect(() => { // the field has the focus for as long as it is there, and gives it back
     if (!editing) return;
@@ -55,7 +55,7 @@ export function Queue({ id, queue, setQueue, back }) {
   const keys = (event) => {
     if (event.isComposing) return;
     if (event.key === "Escape") event.stopPropagation(), setEditing(null);
-    else if (event.key === "Enter" && !event.shiftKey && kept("enterSends", true)) save(event);
+    else if (sends(event)) save(event);
   };
   if (!queue.messages.length) return null;
   return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}

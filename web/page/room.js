@@ -4,7 +4,7 @@
 import { api } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { editing, empty, sendingOf, useDraft, without } from "./draft.js";
+import { changingQueued, editing, empty, sendingOf, useDraft, without } from "./draft.js";
 import { kept } from "./kept.js";
 import { address, go, talkAddress } from "./route.js";
 import { app, agentOf, castOf, dismiss, isFlow, pipeline, refresh, say, titleOf, toast, tryNow } from "./state.js";
@@ -168,7 +168,7 @@ export function Room({ route }) {
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
         ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
-        ${(queue.messages.length > 0 || kept("own.queued." + id)) && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} back=${(text) => setDraft((d) => ({ ...d, text: [d.text, text].filter(Boolean).join("\n\n") }))} />`}
+        ${(queue.messages.length > 0 || kept(changingQueued(id))) && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} back=${(text) => setDraft((d) => ({ ...d, text: [d.text, text].filter(Boolean).join("\n\n") }))} />`}
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
