@@ -1,13 +1,10 @@
 package edit
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // The kinds of changes.
@@ -98,28 +95,6 @@ type Write struct {
 	Content string
 	Mode    string
 	Delete  bool
-}
-
-// A Problem says why a change cannot be made: to the agent that wrote it, and to a
-// person, who can neither see the change nor write another.
-type Problem struct {
-	Path string `json:"path"`
-	// Message is for the agent: what is wrong, and how to write it instead.
-	Message string `json:"message"`
-	// Plain is for people: what was wrong, and nothing of how changes are written.
-	Plain string `json:"plain,omitempty"`
-}
-
-// String is the problem as an agent is told it.
-func (p Problem) String() string { return p.Path + ", " + p.Message }
-
-// ForPeople is the problem as a person is told it.
-func (p Problem) ForPeople() string {
-	plain := cmp.Or(p.Plain, "the change could not be made") // those on record before there was Plain
-	if p.Path == "" {
-		return plain
-	}
-	return p.Path + ": " + plain
 }
 
 // Rules are what a change must keep to.
@@ -443,85 +418,4 @@ func (m *making) twins() {
 			known[lower] = w.Path
 		}
 	}
-}
-
-// modeOf keeps a file's mode unless another one is asked for.
-func modeOf(asked, old string) string {
-	switch strings.TrimPrefix(asked, "0") {
-	case "755", "100755":
-		return "100755"
-	case "644", "100644":
-		return "100644"
-	}
-	if old != "" {
-		return old
-	}
-	return "100644"
-}
-
-// IsText reports whether a content is text.
-func IsText(content string) bool {
-	return utf8.ValidString(content) && !strings.Contains(content[:min(len(content), 8000)], "\x00")
-}
-
-func lineCount(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		n++
-	}
-	return n
-}
-
-// keepForm gives a new content the byte-order mark, line ends and final newline that
-// the file has.
-func keepForm(content, old string) string {
-	const mark = "\ufeff"
-	content = strings.TrimPrefix(content, mark)
-	content = withLineEnds(content, old)
-	if old != "" && content != "" {
-		switch end := strings.HasSuffix(old, "\n"); {
-		case end && !strings.HasSuffix(content, "\n"):
-			content += withLineEnds("\n", old)
-		case !end && lineCount(old) > 0:
-			content = strings.TrimRight(content, "\r\n")
-		}
-	}
-	if strings.HasPrefix(old, mark) {
-		content = mark + content
-	}
-	return content
-}
-
-// Nearest returns up to three paths that come nearest to a path that is not there.
-func Nearest(paths []string, wanted string) []string {
-	type scored struct {
-		path  string
-		score int
-	}
-	var list []scored
-	base := strings.ToLower(path.Base(wanted))
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	for _, p := range paths {
-		score, b := 0, strings.ToLower(path.Base(p))
-		switch {
-		case b == base:
-			score = 10
-		case strings.TrimSuffix(b, path.Ext(b)) == stem:
-			score = 6
-		case stem != "" && (strings.Contains(b, stem) || strings.Contains(stem, strings.TrimSuffix(b, path.Ext(b)))):
-			score = 4
-		}
-		if score > 0 && path.Dir(p) == path.Dir(wanted) {
-			score += 3
-		}
-		if score > 0 {
-			list = append(list, scored{p, score})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b scored) int { return b.score - a.score })
-	var near []string
-	for _, s := range list[:min(len(list), 3)] {
-		near = append(near, s.path)
-	}
-	return near
 }

@@ -196,3 +196,37 @@ func onlyDependencies(name, before, after string) bool {
 	}
 	return reflect.DeepEqual(a, b)
 }
+
+// Nearest returns up to three paths that come nearest to a path that is not there.
+func Nearest(paths []string, wanted string) []string {
+	type scored struct {
+		path  string
+		score int
+	}
+	var list []scored
+	base := strings.ToLower(path.Base(wanted))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	for _, p := range paths {
+		score, b := 0, strings.ToLower(path.Base(p))
+		switch {
+		case b == base:
+			score = 10
+		case strings.TrimSuffix(b, path.Ext(b)) == stem:
+			score = 6
+		case stem != "" && (strings.Contains(b, stem) || strings.Contains(stem, strings.TrimSuffix(b, path.Ext(b)))):
+			score = 4
+		}
+		if score > 0 && path.Dir(p) == path.Dir(wanted) {
+			score += 3
+		}
+		if score > 0 {
+			list = append(list, scored{p, score})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return b.score - a.score })
+	var near []string
+	for _, s := range list[:min(len(list), 3)] {
+		near = append(near, s.path)
+	}
+	return near
+}
