@@ -103,21 +103,32 @@ func (s *Server) listLibrary(c *call) (libraryList, error) {
 
 // listed is a file of a session as the library has it: by its latest version, whoever wrote that.
 func (n *notes) listed(f *savedFile, info *troupe.SessionInfo) libraryFile {
-	edits := n.editsOf(f.Path)
 	l := libraryFile{
 		Session: info.ID, Title: info.Title, Path: f.Path, Heading: f.heading(), Kind: kindOf(f.Path),
-		Size: f.Size, Version: len(f.Saved) + len(edits), Changed: f.Changed, By: f.Agent,
+		Size: f.Size, Version: len(f.Saved) + len(n.editsOf(f.Path)), Changed: f.Changed, By: f.Agent,
 	}
-	if len(edits) == 0 {
+	last := n.latestEdit(f)
+	if last == nil {
 		return l
 	}
-	if last := edits[len(edits)-1]; !last.precedes(f.Saved[len(f.Saved)-1], f.Changed) {
-		l.Size, l.Changed, l.By, l.ByHand = int64(len(last.Content)), last.At, last.By, true
-		if l.Kind == "document" {
-			l.Heading = headingOf(last.Content)
-		}
+	l.Size, l.Changed = int64(len(last.Content)), last.At
+	if l.Kind == "document" {
+		l.Heading = headingOf(last.Content)
+	}
+	if !last.Outside { // of what was written outside nobody knows by whom: it stays its agent's
+		l.By, l.ByHand = last.By, true
 	}
 	return l
+}
+
+// latestEdit is what was written to a file by hand, or outside, since an agent wrote it last: nil where
+// that is nothing.
+func (n *notes) latestEdit(f *savedFile) *edit {
+	edits := n.editsOf(f.Path)
+	if len(edits) == 0 || edits[len(edits)-1].precedes(f.Saved[len(f.Saved)-1], f.Changed) {
+		return nil
+	}
+	return &edits[len(edits)-1]
 }
 
 // headingOf is the first heading of a markdown text, "" if it has none.

@@ -33,7 +33,7 @@ type sessionView struct {
 	Tokens int     `json:"tokens"`
 	Unseen bool    `json:"unseen"`
 	Files  int     `json:"files"`
-	// Edited are the files whose latest version is by hand, with its number.
+	// Edited are the files whose latest version no agent of the session wrote, with its number.
 	Edited   map[string]int `json:"edited,omitempty"`
 	Queued   int            `json:"queued"`
 	Pinned   bool           `json:"pinned"`
@@ -66,13 +66,13 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
 		// A message that leaves the queue to be said was written once.
-		Written: fmt.Sprintf("%d.%d.%d", known.written+len(n.Queue), n.Touched, len(n.Edits)),
+		Written: fmt.Sprintf("%d.%d.%d", known.written+len(n.Queue), n.Touched, n.byHand()),
 	}
 	if len(n.Edits) > 0 {
 		v.Edited = map[string]int{}
 		for _, f := range known.files {
-			if listed := n.listed(f, &info); listed.ByHand {
-				v.Edited[f.Path] = listed.Version
+			if n.latestEdit(f) != nil {
+				v.Edited[f.Path] = n.listed(f, &info).Version
 			}
 		}
 	}

@@ -53,6 +53,16 @@ func (n *notes) editsOf(name string) (list []edit) {
 	return list
 }
 
+// byHand counts the edits that somebody made here.
+func (n *notes) byHand() (count int) {
+	for _, e := range n.Edits {
+		if !e.Outside {
+			count++
+		}
+	}
+	return count
+}
+
 func (e *edit) version() content {
 	return content{Version: Version{At: e.At, Size: int64(len(e.Content)), By: e.By, ByHand: !e.Original && !e.Outside, Known: true, SHA256: sumOf(e.Content)}, text: e.Content, isOutside: e.Outside}
 }

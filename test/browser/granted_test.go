@@ -55,4 +55,19 @@ agents: {writer: {instructions: You write., tools: [write_file], write: {handboo
 	b.click(".library .talks tr[tabindex]", "Otters")
 	b.sees(".glance", "They sleep.")
 	b.lacks("body", "keep.md")
+
+	// It stays when its conversation is deleted; and that it was read is nothing that was written there.
+	b.click(".side .item", "Write of otters")
+	b.sees(answers, "Now they dive.")
+	b.click(".bar button", "More")
+	b.click(".pop button", "Delete")
+	b.toasted("“Write of otters” deleted")
+	b.holds("!globalThis.toastsSeen.some((said) => said.includes('with its file'))")
+	b.click(".toast button", "Dismiss")
+	b.at("#/files")
+	b.sees("main", "No file was saved yet")
+	b.lacks(".toast", "is not deleted")
+	if _, err := os.Stat(filepath.Join(dir, "docs", "otters.md")); err != nil {
+		t.Error(err)
+	}
 }

@@ -31,7 +31,7 @@ function App() {
   const shut = (what) => setOpen((now) => (now === what ? "" : now)); // browsers say a little late that one was closed
   const [narrow, setNarrow] = useState(kept("narrow", false));
   const keys = useRef({}).current;
-  Object.assign(keys, { find: () => setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
+  Object.assign(keys, { find: () => app.known && setOpen("find"), help: () => setOpen("help"), side: () => setNarrow((now) => (keep("narrow", !now), !now)), close: () => setOpen("") });
   useEffect(() => {
     bring(() => import("./focus.js"));
     bring(() => import("./keys.js")).then(({ listenTo }) => listenTo(keys));

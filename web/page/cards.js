@@ -32,7 +32,7 @@ export function Question({ item, agent: speaker, acts, id, openFile }) {
   const kind = item.ask.kind, agent = item.run && acts.session ? askerIn(acts.agent, acts.session(), item) : speaker;
   if (!item.open) {
     const state = item.left ? "left" : kind === "approval" && !isAllowed(item) ? "refused" : "done";
-    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//>${kind !== "gate" && html`<${Unsent} id=${id} item=${item} copy=${acts.copy} left=${item.left} />`}`;
+    return html`<${Settled} state=${state} question=${kind === "question" ? item.question : ""}>${settled(kind, item, agent)}<//><${Unsent} id=${id} item=${item} copy=${acts.copy} left=${item.left} />`;
   }
   if (kind === "gate") return html`<${GateLink} item=${item} id=${id} />`;
   return kind === "approval" ? html`<${Approval} item=${item} agent=${agent} acts=${acts} id=${id} openFile=${openFile} />` : html`<${Choices} item=${item} agent=${agent} acts=${acts} id=${id} />`;
@@ -52,7 +52,7 @@ function Settled({ state, question = "", children }) {
 // somebody else answers goes on where the words are then: letters are keys elsewhere, and a message
 // answers what else is asked. talk is the conversation whose last answer asks: words that are not sent
 // as what that was asked become a message, see before.js.
-function useTyped(key, give, talk = "") {
+export function useTyped(key, give, talk = "") {
   const [text, keepText] = useKept(key);
   const mark = (now) => talk && keep("own.asked." + talk, now && { key, text: now });
   const set = (now) => (keep(ownKey(key), now), mark(now), keepText(now));

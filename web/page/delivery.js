@@ -12,7 +12,9 @@ import { mostOf } from "./fold.js";
 import { sends } from "./draft.js";
 import { gates, written } from "./words.js";
 import { inWords, partsOf, PhaseWords } from "./phase.js";
-import { Pages } from "./cards.js";
+import { Pages, Unsent, useTyped } from "./cards.js";
+import { keep, kept } from "./kept.js";
+import { keyOf, ownKey, sentHere } from "./typed.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
@@ -34,11 +36,14 @@ export function Delivery({ here, info, status, acts, show }) {
   const [, draw] = useState(0);
   const early = !!gate && status === "running"; // what runs beside it has not come to its end, and no answer is taken before
   const busy = early || (!!gate && sent.current === gate.key);
-  const decide = async (values, done, kept = "") => {
+  const decide = async (values, kept = "") => {
     if (sent.current === gate.key) return;
-    const given = (key) => ((sent.current = key), draw((n) => n + 1));
+    const given = (key) => ((sent.current = key), draw((n) => n + 1)), typed = keyOf(here.id, gate);
     given(gate.key);
-    if (!(await acts.answer(gate, values, done, ({ code, message }) => toast(`Your decision was not taken. ${message}${code === "offline" ? kept : ""}`)))) given(null);
+    sentHere.add(typed);
+    if (await acts.answer(gate, values, () => [typed, ownKey(typed)].forEach((key) => keep(key, "")), ({ code, message }) => toast(`Your decision was not taken. ${message}${code === "offline" ? kept : ""}`))) return;
+    sentHere.delete(typed);
+    given(null);
   };
   // holdsBack says that a decision would pass over changes of the plan that are not saved.
   const holdsBack = () => {
@@ -47,7 +52,7 @@ export function Delivery({ here, info, status, acts, show }) {
     document.querySelector("[aria-label='Change the plan'] input:enabled")?.focus();
     return true;
   };
-  const wish = (text, done) => holdsBack() || decide({ text }, done, " What you typed is kept.");
+  const wish = (text) => holdsBack() || decide({ text }, " What you typed is kept.");
   // Whoever goes on has the plan carried out that they see.
   const onward = async () => {
     if (holdsBack()) return;
@@ -61,6 +66,7 @@ export function Delivery({ here, info, status, acts, show }) {
   const current = list.find((p) => p.name === at) ?? list.find((p) => p.state === "running") ?? list.findLast((p) => !["idle", "running"].includes(p.state));
   const asked = list.find((p) => p.name === (asking || at)) ?? current; // whose result is asked about
   const trouble = session.items.findLast((item) => item.type === "trouble");
+  const decided = session.items.findLast((item) => item.ask?.kind === "gate" && !item.open);
   const done = list.filter((p) => p.result);
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
@@ -68,8 +74,9 @@ export function Delivery({ here, info, status, acts, show }) {
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at)}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class=${"serif" + (current.name === at ? " wait" : "")}>${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${standingOf(current, current.name === at)}</span></p>`}
     <div class="two"><div class="stack wide-gap">
-      ${gate && html`<${Gate} key=${gate.key} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} wish=${wish} onward=${onward} show=${show} wished=${wishedFor(session, gate)} />`}
-      ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square")}Stop</button></div></div>`}
+      ${decided && html`<${Unsent} key=${decided.key} id=${here.id} item=${decided} copy=${acts.copy} left=${decided.left} />`}
+      ${gate && html`<${Gate} key=${gate.key} id=${here.id} item=${gate} about=${asked} site=${site} early=${early} busy=${busy} decide=${decide} wish=${wish} onward=${onward} show=${show} wished=${wishedFor(session, gate)} />`}
+      ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${site && !gate && status !== "running" && html`<${Outcome} site=${site} session=${session} again=${again} />`}
@@ -146,12 +153,13 @@ const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)
 
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.
-function Gate({ item, about, site, early, busy, decide, wish, onward, show, wished }) {
+function Gate({ id, item, about, site, early, busy, decide, wish, onward, show, wished }) {
   const { phase = "", next = "", blockers, errors, requirements, artifacts = [], warnings, kind = "", lacking = "", kept = 0 } = item.arguments ?? {};
   const known = gates[kind];
-  const [guidance, setGuidance] = useKept("answer." + item.ask.id);
+  const typed = keyOf(id, item);
+  const [guidance, setGuidance] = useTyped(typed);
   const against = [...new Set([...lines(blockers), ...lines(errors)])];
-  const ask = () => guidance.trim() && wish(guidance.trim(), () => setGuidance(""));
+  const ask = () => guidance.trim() && wish(guidance.trim());
   const aware = lines(warnings ?? told(about?.result?.warnings)); // logs from before a gate had them
   const better = asksForChanges(item);
   const goOn = (!lacking || kept > 0) && html`<button type="button" class=${better ? "" : "primary"} disabled=${busy} onClick=${onward}>${icon("check")}${kept > 0 ? keeps : known ? known.go : next ? `Go on to ${nameOfPhase(next).toLowerCase()}` : "Approve and finish"}</button>`;
@@ -174,7 +182,7 @@ function Gate({ item, about, site, early, busy, decide, wish, onward, show, wish
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}
     <details class="small" open=${kind === "environment" || kind === "dependencies"}><summary class="btn ghost sm">${icon("chevron-right", "chev")}The question in full</summary>${item.question.length > long ? html`<div class="exact-sent"><${Pages} text=${item.question} name="The question" /></div>` : html`<${Prose} text=${asSaid(item.question)} />`}</details>
-    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} placeholder=${hint} aria-label=${kind === "review" ? "What does the review get wrong" : "What should be different"} onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => sends(e) && (e.preventDefault(), ask())}></textarea></label>`}
+    ${kind !== "environment" && html`<label class="field edge tall"><textarea rows="2" dir="auto" value=${guidance} data-of=${typed} placeholder=${hint} aria-label=${kind === "review" ? "What does the review get wrong" : "What should be different"} onInput=${(e) => setGuidance(e.target.value)} onKeyDown=${(e) => sends(e) && (e.preventDefault(), ask())}></textarea></label>`}
     ${early && html`<p class="small dim" role="status">${icon("loader-circle", "spin acc")} The checks before the change still run. You can decide once they are done.</p>`}
     <div class="row wrap end">${kind === "environment" ? goOn : better ? [change, goOn] : [goOn, change]}${kind === "dependencies" && html`<button type="button" class="also" disabled=${busy} onClick=${() => decide({ text: "no" })}>Go on without</button>`}<span class="grow"></span><button type="button" class="ghost danger" disabled=${busy} onClick=${() => decide({ text: "stop" })}>Stop here</button></div></div></section>`;
 }
@@ -255,7 +263,8 @@ const stops = [["auto", "only where something is wrong"], ["plan", "after the pl
 // NewDelivery asks for a request: what is wanted, where it stops, what it may cost, what it
 // reads, and who does what. What is left as it is, is as configured.
 export function NewDelivery() {
-  const [text, write] = useKept("draft.delivery." + app.me.name);
+  const draft = "draft.delivery." + app.me.name;
+  const [text, write] = useKept(draft);
   const [order, setOrder] = useKept("order." + app.me.name, null);
   const { approve = "", budget = "", project = "", agents = {} } = order ?? {};
   const set = (values) => setOrder({ ...order, ...values });
@@ -273,8 +282,7 @@ export function NewDelivery() {
     const chosen = Object.fromEntries(Object.entries(agents).filter(([, agent]) => agent));
     try {
       const { session } = await api.deliver({ request: text.trim(), ...(approve && { approve }), ...(most > 0 && { budget: most }), ...(project.trim() && { project: project.trim() }), ...(Object.keys(chosen).length && { agents: chosen }) });
-      write("");
-      setOrder(null);
+      if (kept(draft) === text) write(""), setOrder(null);
       goTo(talkAddress(session, "delivery"), "#main h1");
     } catch (problem) {
       setFailed(problem.message);

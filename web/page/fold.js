@@ -336,7 +336,7 @@ function delta(field) {
     const entry = s.entry(e) ?? s.begin(e, { type: "answer", text: "", thought: "", streaming: true, attempt: b.attempt });
     if (entry.stale || entry.attempt !== b.attempt) Object.assign(entry, { text: "", thought: "", stale: false, attempt: b.attempt });
     entry[field] += b.text;
-    entry.heard = e.time;
+    entry.heard = new Date().toISOString(); // by the clock here: see Working
     entry.version++;
   };
 }

@@ -9,7 +9,7 @@ import { dismiss, toast } from "./state.js";
 export function held(text, act, undone) {
   let decided = false;
   const decide = () => !decided && ((decided = true), removeEventListener("pagehide", forGood), true);
-  const forGood = (left) => decide() && act(!!left);
+  const forGood = (left) => decide() && (act(!!left), left && dismiss(one)); // a page that is left may be shown again
   const withdraw = () => decide() && (dismiss(one), true);
   const one = toast(text, () => withdraw() && undone(), 10_000, forGood);
   addEventListener("pagehide", forGood);

@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { brokenWords } from "./broken.js";
 import { app, agentOf, byTime, can, castOf, isApproval, leaving, load, pipeline, tasksOf, toast, waiting, titleOf, waits } from "./state.js";
-import { empty, longPaste, sendingOf, sends, useDraft } from "./draft.js";
+import { longPaste, sendingOf, sends, useDraft, without } from "./draft.js";
 import { keep, kept } from "./kept.js";
 import { askerOf as asker } from "./steps.js";
 import { choosesModel, ModelChoice, usualModel } from "./models.js";
@@ -87,7 +87,7 @@ function Ask() {
     const ended = sendingOf(place, { text, files }, setDraft);
     try {
       await begin(agent.id, text, files.map(({ name, mime, data }) => ({ name, mime, data })), model);
-      setDraft(empty);
+      setDraft(without({ text, files })); // what was typed meanwhile is the next one
     } catch {
       setBusy(false); // what was typed is still there
     } finally {
@@ -96,8 +96,8 @@ function Ask() {
   };
   const attach = async (list) => {
     picker.current.value = "";
-    const { addFiles } = await import("./attach.js");
-    setFiles(await addFiles(files, list, toast));
+    const { put } = await import("./attach.js");
+    await put(list, { files }, setDraft);
   };
   useLayoutEffect(() => {
     const drop = (event) => event.dataTransfer?.files.length && attach([...event.dataTransfer.files]);
@@ -249,18 +249,23 @@ function Card({ agent }) {
 }
 
 export function FlowCard({ flow }) {
-  const [text, setText] = useKept(`about.${app.me.name}.${flow.name}`);
+  const key = `about.${app.me.name}.${flow.name}`;
+  const [text, setText] = useKept(key);
+  const [busy, setBusy] = useState(false), begun = useRef(false); // a key that is pressed twice begins one run
   const run = async (event) => {
     event.preventDefault();
-    if (!text.trim()) return;
+    if (begun.current || !text.trim()) return;
+    setBusy((begun.current = true));
     try {
       const { session } = await api.runFlow(flow.name, text.trim());
-      setText("");
+      if (kept(key) === text) setText("");
       goTo(talkAddress(session, "flow"), "#main h1");
     } catch (problem) {
       toast(problem.message);
+    } finally {
+      setBusy((begun.current = false));
     }
   };
   return html`<article class="card agent" aria-label=${agentOf(flow.name).name}><header><span class="faces">${castOf(flow).slice(0, 4).map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span><div class="grow"><b>${agentOf(flow.name).name}</b></div></header>
-    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge tall grow"><textarea rows="1" dir="auto" aria-label=${`Task for ${agentOf(flow.name).name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${(e) => sends(e) && run(e)}></textarea></label><button disabled=${!text.trim()}>${icon("play")}Run</button></form></article>`;
+    <p>${flow.description}</p><form class="row pad-s" onSubmit=${run}><label class="field edge tall grow"><textarea rows="1" dir="auto" aria-label=${`Task for ${agentOf(flow.name).name}`} placeholder="What it is about" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${(e) => sends(e) && run(e)}></textarea></label><button disabled=${busy || !text.trim()}>${icon("play")}Run</button></form></article>`;
 }

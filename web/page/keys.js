@@ -97,7 +97,7 @@ addEventListener("keydown", (event) => {
 
 // find opens Find, and waits for it for a while.
 function find(acts) {
-  if (!document.querySelector(".finder")) (ahead = ""), setTimeout(typedAhead, 5000);
+  if (document.querySelector(".side") && !document.querySelector(".finder")) (ahead = ""), setTimeout(typedAhead, 5000);
   acts.find();
 }
 

@@ -47,7 +47,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   // remove says what of a delivery stays in the repository, which only the server knows.
   const remove = async () => {
     const { stays } = delivers ? await get("api/deliveries/" + encodeURIComponent(id)).catch(() => ({})) : {};
-    deleteSession(id, title, [...here.session.files.keys()].filter((path) => !path.startsWith("/")), stays);
+    deleteSession(id, title, [...here.session.files.keys()].filter((path) => !/^(\/|\{(?!output\}))/.test(path)), stays);
   };
   return html`<span class="has-pop"><button type="button" ref=${button} class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
     ${open && html`<div class="pop right" role="group" aria-label="More">

@@ -49,12 +49,13 @@ function useFile(file, version, changed) {
   const [state, setState] = useState({ text: null, versions: [], problem: null });
   const looks = useLooks();
   useEffect(() => {
+    const of = `${file.session} ${file.path} ${version}`;
     let left = false;
     (async () => {
       const versions = await api.versions(file).catch(() => []);
       const text = isText(file.path) ? await api.text({ ...file, version: version || undefined }) : "";
-      if (!left) setState({ text, versions, problem: null });
-    })().catch((problem) => left || setState({ text: "", versions: [], problem }));
+      if (!left) setState({ text, versions, problem: null, of });
+    })().catch((problem) => left || setState((now) => (now.text !== null && now.of === of && problem.status !== 404 ? now : { text: "", versions: [], problem, of }))); // what is shown stays while nothing can be asked
     return () => {
       left = true;
     };

@@ -4,7 +4,6 @@
 import { fileAddress, previewAddress } from "./shelf.js";
 import { Coloured } from "./code.js";
 import { lex, block, plain } from "./prose.js";
-import { size } from "./format.js";
 import { ticked } from "./ticks.js";
 import { html, icon, speaks, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -56,7 +55,7 @@ export function WithOutline({ tokens, children }) {
   const box = useRef(null), jumped = useRef(null);
   const [here, setHere] = useState(-1);
   const outline = useMemo(() => headings(tokens), [tokens]);
-  const drawn = () => [...(box.current?.querySelectorAll(".prose .as1, .prose .as2, .prose .as3") ?? [])].filter((e) => !e.closest("del"));
+  const drawn = () => [...(box.current?.querySelectorAll(".prose .as1, .prose .as2, .prose .as3") ?? [])].filter((e) => !e.closest("del, details.did"));
   useEffect(() => {
     const sheet = box.current?.closest(".sheet");
     if (!sheet || outline.length <= 2) return;
@@ -157,4 +156,3 @@ export function Listing({ text, lang }) {
   return html`<div class="listing" tabindex="0" role="group" aria-label="Source"><pre class="numbers" aria-hidden="true">${Array.from({ length: Math.min(n, 20_000) }, (_, i) => i + 1).join("\n")}</pre><pre><${Coloured} text=${text} lang=${lang} /></pre></div>`;
 }
 
-export const sizeOf = (text) => size(new Blob([text]).size);

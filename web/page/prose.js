@@ -17,10 +17,20 @@ const extensions = [
 ];
 const taken = (m, display) => m && { type: "formula", raw: m[0], text: (m[1] ?? m[2]).trim(), display };
 
-// folded takes <details> with a summary up to its end, to the next one, or to the end of all.
+// folded takes <details> with a summary up to its end, or to the end of all. Nobody folds
+// deeper than eight times: the rest is text.
+let folds = 0;
 function folded(src) {
-  const [raw, open, summary, inner] = src.match(/^ {0,3}<details( open)?>\s*<summary>(.*?)<\/summary>([^]*?)(?:<\/details>|(?=<details)|$)/i) ?? [];
-  return raw && { type: "details", raw, open, summary: this.lexer.inline(summary), tokens: this.lexer.blockTokens(inner) };
+  if (folds === 8) return;
+  const [head, open, summary] = src.match(/^ {0,3}<details( open)?>\s*<summary>(.*?)<\/summary>/i) ?? [];
+  if (!head) return;
+  const rest = src.slice(head.length), marks = [...rest.matchAll(/^ {0,3}(```+|~~~+)[^]*?(?:^ {0,3}\1|$(?![^]))|(<\/details>)|<details\b/gim)].filter((m) => !m[1]); // but for those in code
+  let depth = 1;
+  const end = marks.find((m) => (depth += m[2] ? -1 : 1) === 0), to = end?.index ?? rest.length;
+  folds++;
+  const tokens = this.lexer.blockTokens(rest.slice(0, to));
+  folds--;
+  return { type: "details", raw: head + rest.slice(0, to) + (end?.[0] ?? ""), open, summary: this.lexer.inline(summary), tokens };
 }
 
 const marked = new Marked({ gfm: true });
@@ -124,8 +134,10 @@ export function block(token, at = {}) {
       return html`<${Formula} text=${token.text} display=${true} />`;
     case "details":
       return html`<details class="did" open=${!!token.open}><summary class="acts">${inline(token.summary, at)}${icon("chevron-down", "chev")}</summary>${token.tokens.map((t) => block(t, at))}</details>`;
-    case "html":
-      return token.raw.startsWith("</details>") ? null : html`<p>${inline([token], at)}</p>`;
+    case "html": {
+      const raw = token.raw.replace(/^(\s*<\/details>)+\s*/i, "");
+      return raw ? html`<p>${inline([{ ...token, raw }], at)}</p>` : null;
+    }
     case "space":
     case "def":
       return null;

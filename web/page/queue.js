@@ -28,13 +28,18 @@ export function Queue({ id, queue, setQueue, back }) {
   const isThere = ({ messages }) => messages.some((m) => m.number === editing.number);
   useEffect(() => {
     if (!editing || isThere(queue)) return;
+    let left = false;
     talk.queue(id).then((now) => {
+      if (left) return; // it is asked again
       if (isThere(now)) return setQueue(now);
       setEditing(null);
       if (editing.text === editing.was) return;
       back(editing.text);
       toast("That message has gone out meanwhile, or was removed, as it was. What you made of it is in the box.");
     }, () => {});
+    return () => {
+      left = true;
+    };
   }, [queue]);
   const remove = (m) => trying(async () => {
     await api.removeQueued(id, m.number);
@@ -55,7 +60,7 @@ export function Queue({ id, queue, setQueue, back }) {
   const keys = (event) => {
     if (event.isComposing) return;
     if (event.key === "Escape") event.stopPropagation(), setEditing(null);
-    else if (sends(event)) save(event);
+    else if (sends(event)) editing.text.trim() ? save(event) : event.preventDefault();
   };
   if (!queue.messages.length) return null;
   return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
@@ -63,6 +68,6 @@ export function Queue({ id, queue, setQueue, back }) {
       ? html`<form class="row grow" onSubmit=${save}><textarea ref=${field} class="grow" dir="auto" rows=${Math.min(8, editing.text.split("\n").length)} aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} onKeyDown=${keys}></textarea><button class="sm" disabled=${!editing.text.trim()}>Keep</button><button type="button" class="ghost sm" onClick=${() => setEditing(null)}>Cancel</button></form>`
       : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>${m.text && m.attachments.length > 0 && html`<span class="tiny faint row" title=${m.attachments.join(", ")}>${icon("paperclip")}<span class="hidden">with </span>${m.attachments.length} ${m.attachments.length === 1 ? "file" : "files"}</span>`}
         <button type="button" class="tool sm" title="Send now" aria-label="Send now" onClick=${() => now(m)}>${icon("arrow-up")}</button>
-        <button type="button" class="tool sm" title="Edit" id=${"edit-queued-" + m.number} aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text, was: m.text })}>${icon("pencil")}</button>
+        <button type="button" class="tool sm" title="Edit" disabled=${!!editing} id=${"edit-queued-" + m.number} aria-label="Edit the queued message" onClick=${() => setEditing({ number: m.number, text: m.text, was: m.text })}>${icon("pencil")}</button>
         <button type="button" class="tool sm" title="Remove" aria-label="Remove the queued message" onClick=${() => remove(m)}>${icon("x")}</button>`}</li>`)}</ul>`;
 }

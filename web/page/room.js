@@ -127,15 +127,15 @@ export function Room({ route }) {
     if (here.caughtUp && editing.some((key) => kept(key + id))) import("./before.js").then(({ edited }) => setDraft((now) => edited(id, session.items) ?? now), () => {});
   }, [id, here.caughtUp]);
   useEffect(() => {
-    if (here.caughtUp && (kept("sending." + id) || (!asks && kept("own.asked." + id)))) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft, asks), () => {});
-  }, [id, here.caughtUp, session.items.length, !asks]);
+    if (here.caughtUp && (kept("sending." + id) || (info && !asks && kept("own.asked." + id)))) import("./before.js").then(({ arrived }) => arrived(id, session.items, setDraft, asks), () => {});
+  }, [id, here.caughtUp, session.items.length, !info, !asks]);
   const back = html`<a class="btn tool phone-only" href="#/" title="Back" aria-label="Back">${icon("arrow-left")}</a>`;
   if (here.problem?.status === 404) return html`<div class="bar phone-only">${back}</div><div class="page"><div class="in"><h1 class="hidden">Not here</h1><${Trouble} code="gone" /></div></div>`;
   if (here.missing) return html`<div class="page"><div class="in"><h1>This conversation cannot be loaded now</h1><p>It is shown as soon as it can be.</p></div></div>`;
   const drop = (event) => {
     event.preventDefault();
     setDropping(false);
-    const { files } = event.dataTransfer;
+    const files = [...event.dataTransfer.files]; // a copy: the list is emptied meanwhile
     import("./attach.js").then(({ put }) => put(files, draft, setDraft));
   };
   const choose = (model) => api.change(id, { model }).then((changed) => changed.status === "empty" ? toast("The model was chosen.") : refresh(changed), (problem) => toast(problem.message));

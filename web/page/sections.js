@@ -21,7 +21,7 @@ export function changeWords(file, version, size) {
   const key = `${file.session ?? ""} ${file.path} ${version}`;
   if (!counts.has(key)) {
     const texts = Promise.all([version - 1, version].map((number) => api.text({ ...file, version: number })));
-    counts.set(key, texts.then(([before, after]) => sectionsChanged(before, after), () => 0)); // the version before is not kept
+    counts.set(key, texts.then(([before, after]) => sectionsChanged(before, after), ({ status }) => ([404, 410].includes(status) || counts.delete(key), 0))); // the version before is not kept, or cannot be asked for now
   }
   return counts.get(key).then((n) => (n > 0 ? `${n} ${n === 1 ? "section" : "sections"} changed` : ""));
 }

@@ -14,7 +14,6 @@ Object.assign(api, {
   callAs: async (id, number, as) => (await request("GET", query(`${at(id)}/calls/${number}`, { as }))).text(),
   partAddress: (id, number, part) => query(`${at(id)}/calls/${number}`, { part: String(part) }),
   runFlow: (name, text) => once(`api/flows/${encodeURIComponent(name)}/runs`, { text }),
-  deliveries: () => get("api/deliveries"),
   usualDelivery: () => get("api/deliveries/usual"),
   continueDelivery: (id, how) => once("api/deliveries/" + encodeURIComponent(id) + "/continue", how),
   deliver: (order) => once("api/deliveries", order),

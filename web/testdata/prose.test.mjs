@@ -38,7 +38,9 @@ const cases = {
   "what is folded": ["a\n<details>\n<summary>**More**</summary>\n\n- b\n\n`c`\n\n</details>\n\nd", "<p>a</p><details><summary><strong>More</strong></summary><ul><li>b</li></ul><p><code>c</code></p></details><p>d</p>"],
   "what is folded in one line": ["<details open><summary>A</summary>b</details>", "<details><summary>A</summary><p>b</p></details>"],
   "what is folded, with other attributes": ["<details ontoggle=x><summary>A</summary></details>", "<p><details ontoggle=x><summary>A</summary></details></p>"],
-  "what is folded within": ["<details><summary>A</summary>\n\nb\n\n<details><summary>C</summary>\n\nd\n\n</details>\n\n</details>\n\ne", "<details><summary>A</summary><p>b</p></details><details><summary>C</summary><p>d</p></details><p>e</p>"],
+  "what is folded within": ["<details><summary>A</summary>\n\nb\n\n<details><summary>C</summary>\n\nd\n\n</details>\n\n</details>\n\ne", "<details><summary>A</summary><p>b</p><details><summary>C</summary><p>d</p></details></details><p>e</p>"],
+  "what is folded, with code that looks like its end": ["<details><summary>A</summary>\n\n```html\n</details>\n```\n\nb\n</details>\n\nc", "<details><summary>A</summary><div><header></header><pre><code></details></code></pre></div><p>b</p></details><p>c</p>"],
+  "an end of nothing": ["a\n\n</details>\nb\n</details>\n\nc", "<p>a</p><p>b\n</details></p><p>c</p>"],
   "what is folded and has no end": ["<details><summary>A</summary>\n\n<script>b</script>", "<details><summary>A</summary><p><script>b</script></p></details>"],
   "engine's names": ["Saved {session-folder}/a.md and `{output_folder}/b.md`, {{title}} stays", "<p>Saved a.md and <code>b.md</code>, {{title}} stays</p>"],
 };
@@ -74,7 +76,7 @@ test("a text that grows is drawn as the whole is, and what is complete is not to
 });
 
 test("what is made to be hard to read takes no longer than its share", () => {
-  const shapes = ["[", "[](", "*a ", "`a``b```c", "> ", "- ", "|", "https://a", "<http://", "- a\n", "a**b", "***a ", "_a", "![", "1. ", "$$", "\\(", "<sub>", "<details>\n\n", "<details><summary>a</summary>\n\n", "<details><summary>"];
+  const shapes = ["[", "[](", "*a ", "`a``b```c", "> ", "- ", "|", "https://a", "<http://", "- a\n", "a**b", "***a ", "_a", "![", "1. ", "$$", "\\(", "<sub>", "<details>\n\n", "<details><summary>a</summary>\n\n", "<details><summary>a</summary></details>\n\n", "<details><summary>"];
   for (const shape of shapes) {
     const start = process.cpuUsage().user;
     lex(shape.repeat(60_000 / shape.length));
