@@ -175,14 +175,22 @@ func ofRenamed(changes []Change) (others []Change, edits map[string][]Change) {
 // editRenamed changes a file further that is renamed, if it can be.
 func (m *making) editRenamed(rename, c Change) {
 	i := slices.IndexFunc(m.Writes, func(w Write) bool { return w.Path == rename.To })
-	if i < 0 || !m.hasEdits(c) {
+	if i < 0 {
 		return
 	}
-	if text, ok := m.edited(c, m.Writes[i].Content); ok {
-		m.Writes[i].Content = text
-		if c.Path != rename.Path {
-			m.Fits = append(m.Fits, c.Path)
+	before := len(m.Problems)
+	if m.hasEdits(c) {
+		if text, ok := m.edited(c, m.Writes[i].Content); ok {
+			m.Writes[i].Content = text
 		}
+	}
+	fits, hasOldName := len(m.Problems) == before, c.Path == rename.Path
+	switch {
+	case fits && !hasOldName:
+		m.Fits = append(m.Fits, c.Path)
+	case !fits && hasOldName: // the two have one path, by which neither is held alone
+		m.Fits = slices.DeleteFunc(m.Fits, func(path string) bool { return path == c.Path })
+		m.Problems[len(m.Problems)-1].Message += fmt.Sprintf("\nSend the rename to %s again with its edits.", rename.To)
 	}
 }
 

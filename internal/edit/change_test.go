@@ -174,6 +174,39 @@ func TestARenamedFileIsChangedInTheSameAnswer(t *testing.T) {
 	}
 }
 
+// What fits is held by its path. Where the edit of a renamed file does not fit and has its old name, the
+// rename cannot be held without it, and the agent is told to send both; where it has the new name, it can.
+func TestARenameWhoseEditsDoNotFitIsSentAgainWithThem(t *testing.T) {
+	rename := Change{Path: "a.go", Type: TypeRename, To: "b.go"}
+	edits := func(path string, edits ...Edit) Change { return Change{Path: path, Type: TypeEdit, Edits: edits} }
+	good, bad := Edit{Search: "package a", Replace: "package b"}, Edit{Search: "package q", Replace: "package b"}
+	const again = "Send the rename to b.go again with its edits."
+	for name, c := range map[string]struct {
+		changes []Change
+		fits    string
+		isSent  bool
+	}{
+		"by the old name":          {[]Change{rename, edits("a.go", bad), edits("run.sh", Edit{Search: "echo", Replace: "ls"})}, "run.sh", true},
+		"by the old name, first":   {[]Change{edits("a.go", bad), rename}, "", true},
+		"without edits":            {[]Change{rename, edits("a.go")}, "", true},
+		"by the new name":          {[]Change{rename, edits("b.go", bad)}, "a.go", false},
+		"by both, the old one bad": {[]Change{rename, edits("a.go", bad), edits("b.go", good)}, "b.go", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Make(repository(), c.changes, Rules{Shown: func(string, string) bool { return true }})
+			if err != nil || len(plan.Problems) != 1 {
+				t.Fatal(plan, err)
+			}
+			if got := strings.Join(plan.Fits, " "); got != c.fits {
+				t.Errorf("fits: %q, want %q", got, c.fits)
+			}
+			if problem := plan.Problems[0]; strings.Contains(problem.Message, again) != c.isSent || forAgents.MatchString(problem.ForPeople()) {
+				t.Errorf("%s\n%s", problem, problem.ForPeople())
+			}
+		})
+	}
+}
+
 // forAgents is what only an agent can make sense of: orders, and how changes are written.
 var forAgents = regexp.MustCompile(`(?i)\b(you|your|artifact|metadata|outputs?|search text|edit \d|type "|send|read it|say why|use the|put all)\b|type "`)
 
