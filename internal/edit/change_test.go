@@ -207,6 +207,40 @@ func TestARenameWhoseEditsDoNotFitIsSentAgainWithThem(t *testing.T) {
 	}
 }
 
+// What holds for every file holds for the edits of a renamed one.
+func TestARenamedFileIsHeldToTheLimits(t *testing.T) {
+	change := func(path, kind, mode, replace string) Change {
+		return Change{Path: path, To: "b.go", Type: kind, Mode: mode, Edits: []Edit{{Search: "package a", Replace: replace}}}
+	}
+	rename := Change{Path: "a.go", Type: TypeRename, To: "b.go"}
+	for name, c := range map[string]struct {
+		changes       []Change
+		problem, fits string
+	}{
+		"too large":              {[]Change{rename, change("b.go", TypeEdit, "", strings.Repeat("x", MaxFile))}, "are allowed", "a.go"},
+		"too large, by old name": {[]Change{rename, change("a.go", TypeEdit, "", strings.Repeat("x", MaxFile))}, "are allowed", ""},
+		"no text":                {[]Change{rename, change("b.go", TypeEdit, "", "a\x00b")}, "binary", "a.go"},
+		"made executable":        {[]Change{rename, change("b.go", TypeEdit, "755", "b")}, "", "a.go b.go"},
+		"executable with it":     {[]Change{change("a.go", TypeRename, "755", "b")}, "", "a.go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Make(repository(), c.changes, Rules{Shown: func(string, string) bool { return true }})
+			if err != nil || strings.Join(plan.Fits, " ") != c.fits {
+				t.Fatalf("%v, fits: %q, want %q", err, plan.Fits, c.fits)
+			}
+			if c.problem != "" {
+				if len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Message, c.problem) {
+					t.Fatalf("problems: %v", plan.Problems)
+				}
+				return
+			}
+			if last := plan.Writes[len(plan.Writes)-1]; len(plan.Problems) > 0 || last != (Write{Path: "b.go", Content: "b\n", Mode: "100755"}) {
+				t.Fatalf("%v, %v", plan.Problems, plan.Writes)
+			}
+		})
+	}
+}
+
 // forAgents is what only an agent can make sense of: orders, and how changes are written.
 var forAgents = regexp.MustCompile(`(?i)\b(you|your|artifact|metadata|outputs?|search text|edit \d|type "|send|read it|say why|use the|put all)\b|type "`)
 
