@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -308,6 +309,38 @@ func TestAWriteThatFailsAddsNoVersionsByBeingTriedAgain(t *testing.T) {
 	}
 	if len(versions) > 7 {
 		t.Errorf("there are %v", versions)
+	}
+}
+
+// What was written is written, also where the copy of it could not be made by which a version survives an
+// editor: that is logged, and the next write makes one again.
+func TestAWriteDoesNotFailForTheCopyOfIt(t *testing.T) {
+	p := newPapers(t)
+	ws := p.open(t, "one", NoAccess, true)
+	var log strings.Builder
+	ws.log = slog.New(slog.NewTextHandler(&log, nil))
+	loc := p.save(t, ws, "{planning_artifacts}/prd.md", "first")
+	latest, err := filepath.Glob(filepath.Join(p.kept, versionsDir, "*/*/*", latestName))
+	if err != nil || len(latest) != 1 || log.Len() > 0 {
+		t.Fatal(latest, err, log.String())
+	}
+	if err := errors.Join(os.Remove(latest[0]), os.Mkdir(latest[0], 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "second")
+	if got, err := ws.ReadFile(loc); got != "second" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "prd.md") {
+		t.Errorf("logged is %q", got)
+	}
+	if _, err := os.Lstat(latest[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a copy of something else: %v", err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "third")
+	versions, err := ws.Versions(loc)
+	if _, kept := os.ReadFile(latest[0]); kept != nil || err != nil || len(versions) != 2 {
+		t.Errorf("%v, versions %v, %v", kept, versions, err)
 	}
 }
 

@@ -233,7 +233,8 @@ func (w *Workspace) addVersion(at string, content []byte) error {
 	return d.prune(dir, files)
 }
 
-// keepLatest keeps a copy of what was written in place.
+// keepLatest keeps a copy of what was written in place. Where it fails there is none: one of something
+// earlier would be taken for what was written last.
 func (w *Workspace) keepLatest(target Location, content []byte) error {
 	at, ok := w.versioned(target)
 	if !ok || !w.documents.InPlace {
@@ -244,7 +245,11 @@ func (w *Workspace) keepLatest(target Location, content []byte) error {
 		return err
 	}
 	defer dir.Close()
-	return w.replaceFile(dir, latestName, content, 0o644)
+	if err := w.replaceFile(dir, latestName, content, 0o644); err != nil {
+		_ = dir.Remove(latestName) // the error that matters is the first
+		return err
+	}
+	return nil
 }
 
 func (w *Workspace) openVersions(at string) (*os.Root, error) {
