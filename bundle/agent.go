@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"log/slog"
 	"path/filepath"
 	"slices"
 
@@ -46,6 +47,8 @@ type Options struct {
 	Buffers workspace.Buffers
 	// Temporary says that what is saved is thrown away: nothing waits until it is on disk.
 	Temporary bool
+	// Logger gets what went wrong beside what was saved. Default: nobody.
+	Logger *slog.Logger
 	// Events, where set, gives back the events of a session, as a store and an engine do:
 	// from them a conversation knows after a restart which workflow it is in. Without it
 	// that is kept in a directory beside the session folders.

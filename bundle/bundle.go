@@ -132,7 +132,7 @@ func (b *Bundle) open(o Options, documents workspace.Documents, values map[strin
 	}
 	all := maps.Clone(b.values)
 	maps.Copy(all, values)
-	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers, Temporary: o.Temporary})
+	ws, err := workspace.Open(workspace.Config{Roots: roots, Closed: o.Closed, Values: all, Limits: o.Limits, Cache: b.catalog.cache, Documents: documents, Buffers: o.Buffers, Temporary: o.Temporary, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,32 @@ func TestWhatFitsIsHeldUntilAllDoes(t *testing.T) {
 	})
 }
 
+// Edits of a later part or answer come to a rename that is held; whatever else has its path replaces it.
+func TestEditsDoNotReplaceARenameThatIsHeld(t *testing.T) {
+	rename := edit.Change{Path: "a.go", Type: edit.TypeRename, To: "b.go"}
+	edits := edit.Change{Path: "a.go", Type: edit.TypeEdit, Edits: []edit.Edit{{Search: "a", Replace: "b"}}}
+	for _, c := range []struct {
+		held, fresh []edit.Change
+		want        string
+	}{
+		{[]edit.Change{rename}, []edit.Change{edits}, "rename edit"},
+		{[]edit.Change{rename, edits}, []edit.Change{edits}, "rename edit"},
+		{[]edit.Change{rename, edits}, []edit.Change{rename}, "rename"},
+		{[]edit.Change{rename, edits}, []edit.Change{rename, edits}, "rename edit"},
+		{[]edit.Change{rename}, []edit.Change{{Path: "a.go", Type: edit.TypeDelete}}, "delete"},
+	} {
+		b := &builder{held: slices.Clone(c.held)}
+		b.hold(c.fresh)
+		var got []string
+		for _, held := range b.held {
+			got = append(got, held.Type)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v and then %v: held are %q", c.held, c.fresh, got)
+		}
+	}
+}
+
 // Parts of a change are held; too many are refused.
 func TestPartsAreHeldUntilTheLast(t *testing.T) {
 	inRun(t, func(ctx context.Context, run *troupe.Run) error {

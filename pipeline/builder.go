@@ -364,10 +364,13 @@ func notesText(notes []string) string {
 }
 
 // hold adds changes to those that are held: one replaces what an earlier answer had for
-// its path.
+// its path. A rename stays where edits come to it, which are made in the renamed file.
 func (b *builder) hold(changes []edit.Change) {
-	fresh := pathsIn(changes)
-	b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool { return slices.Contains(fresh, c.Path) })
+	b.held = slices.DeleteFunc(b.held, func(c edit.Change) bool {
+		return slices.ContainsFunc(changes, func(fresh edit.Change) bool {
+			return fresh.Path == c.Path && (c.Type != edit.TypeRename || fresh.Type != edit.TypeEdit)
+		})
+	})
 	b.held = append(b.held, changes...)
 }
 

@@ -12,24 +12,31 @@ import (
 // what a file spells out, because an agent wrote that file. Once found, they stay.
 func (s *workshop) findChecksTool() troupe.Tool {
 	return onSite(s, "find_checks", "Finds the checks of what was built in a new repository.", func(ctx context.Context, o *openSite, in state) (adoptedChecks, error) {
-		if !o.Own || s.Checks != nil {
-			return adoptedChecks{}, nil
-		}
-		tree, err := o.worktree.Tree(ctx, in.Tree)
-		if err != nil {
-			return adoptedChecks{}, err
-		}
+		return o.findNewChecks(ctx, in)
+	})
+}
+
+func (o *openSite) findNewChecks(ctx context.Context, in state) (adoptedChecks, error) {
+	if !o.Own || o.workshop.Checks != nil {
+		return adoptedChecks{}, nil
+	}
+	tree, err := o.worktree.Tree(ctx, in.Tree)
+	if err != nil {
+		return adoptedChecks{}, err
+	}
+	found := checks.Standard(treeFiles{tree})
+	err = o.update(func(site *Site) {
 		known := map[string]bool{}
-		for _, c := range o.Checks {
+		for _, c := range site.Checks {
 			known[c.Name] = true
 		}
-		for _, c := range checks.Standard(treeFiles{tree}) {
+		for _, c := range found {
 			if !known[c.Name] {
-				o.Checks = append(o.Checks, c)
+				site.Checks = append(site.Checks, c)
 			}
 		}
-		return adoptedChecks{o.Checks}, o.Save(o.folder)
 	})
+	return adoptedChecks{o.Checks}, err
 }
 
 // findChecks looks for the checks of a new repository in what is there now.

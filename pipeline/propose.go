@@ -68,7 +68,10 @@ type adoptedChecks struct {
 // adoptTool makes checks those of the site, once a person has agreed to them.
 func (s *workshop) adoptTool() troupe.Tool {
 	return onSite(s, "adopt_checks", "Takes proposed commands as the checks of the delivery.", func(_ context.Context, o *openSite, in adoptedChecks) (adoptedChecks, error) {
-		o.Checks = in.Checks
-		return in, o.Save(o.folder)
+		return in, o.adoptChecks(in.Checks)
 	})
+}
+
+func (o *openSite) adoptChecks(list []checks.Check) error {
+	return o.update(func(site *Site) { site.Checks = list })
 }

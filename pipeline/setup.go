@@ -233,40 +233,53 @@ type setupAgainResult struct {
 
 // setupAgainTool runs the setup with the manifests of a change.
 func (s *workshop) setupAgainTool() troupe.Tool {
-	return onSite(s, "run_setup_again", "Runs the setup with the dependencies of the change.", func(ctx context.Context, o *openSite, in setupRequest) (out setupAgainResult, err error) {
-		out.Outcome = checks.Outcome{Name: "setup", OK: true}
-		if out.state, err = o.find(ctx, in.state, in.At); err != nil {
-			return out, err
+	return onSite(s, "run_setup_again", "Runs the setup with the dependencies of the change.", func(ctx context.Context, o *openSite, in setupRequest) (setupAgainResult, error) {
+		return o.setUpAgain(ctx, in)
+	})
+}
+
+func (o *openSite) setUpAgain(ctx context.Context, in setupRequest) (out setupAgainResult, err error) {
+	out.Outcome = checks.Outcome{Name: "setup", OK: true}
+	if out.state, err = o.find(ctx, in.state, in.At); err != nil {
+		return out, err
+	}
+	change, err := o.dependencies(ctx, out.state)
+	if err != nil {
+		return out, err
+	}
+	o.mark()
+	on := cmp.Or(change.Setup, o.Base)
+	tree, err := o.worktree.Tree(ctx, on)
+	if err != nil {
+		return out, err
+	}
+	exists := func(name string) bool { return tree.Mode(name) != "" }
+	failed, err := o.setUp(ctx, o.worktree, on, checks.LockCommands(change.Paths, exists))
+	if err != nil {
+		return out, err
+	}
+	if failed != nil {
+		out.Outcome = *failed
+		return out, errors.Join(o.keepOutput(&out.Outcome, ""), o.become(ctx, out.Tree))
+	}
+	if out.Locks, err = o.keepLocks(ctx, &out.state, tree); err != nil {
+		return out, err
+	}
+	if out.Setup, _, err = o.setupTree(ctx, out.Tree); err != nil {
+		return out, err
+	}
+	return out, errors.Join(o.allowSetup(out.Setup), o.noteSetUp(o.worktree, o.setupOn(out.state)), o.become(ctx, out.Tree))
+}
+
+// allowSetup puts on record that the setup may run on a tree; the base it always may.
+func (o *openSite) allowSetup(tree string) error {
+	if tree == "" {
+		return nil
+	}
+	return o.update(func(site *Site) {
+		if !slices.Contains(site.SetupTrees, tree) {
+			site.SetupTrees = append(site.SetupTrees, tree)
 		}
-		change, err := o.dependencies(ctx, out.state)
-		if err != nil {
-			return out, err
-		}
-		o.mark()
-		on := cmp.Or(change.Setup, o.Base)
-		tree, err := o.worktree.Tree(ctx, on)
-		if err != nil {
-			return out, err
-		}
-		exists := func(name string) bool { return tree.Mode(name) != "" }
-		failed, err := o.setUp(ctx, o.worktree, on, checks.LockCommands(change.Paths, exists))
-		if err != nil {
-			return out, err
-		}
-		if failed != nil {
-			out.Outcome = *failed
-			return out, errors.Join(o.keepOutput(&out.Outcome, ""), o.become(ctx, out.Tree))
-		}
-		if out.Locks, err = o.keepLocks(ctx, &out.state, tree); err != nil {
-			return out, err
-		}
-		if out.Setup, _, err = o.setupTree(ctx, out.Tree); err != nil {
-			return out, err
-		}
-		if out.Setup != "" && !slices.Contains(o.SetupTrees, out.Setup) {
-			o.SetupTrees = append(o.SetupTrees, out.Setup)
-		}
-		return out, errors.Join(o.Save(o.folder), o.noteSetUp(o.worktree, o.setupOn(out.state)), o.become(ctx, out.Tree))
 	})
 }
 

@@ -77,7 +77,8 @@ func ReadSite(folder string) (*Site, error) {
 	return &s, nil
 }
 
-// Save writes where a delivery works to its folder.
+// Save writes where a delivery works to its folder. Of one that is on file already, that is for those
+// who have kept others from changing it since they read it: see [updateSite].
 func (s *Site) Save(folder string) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

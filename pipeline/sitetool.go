@@ -90,17 +90,11 @@ func (s *workshop) prepareTool() troupe.Tool {
 
 func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prepareRequest) (prepared, error) {
 	session := call.Run.Session()
-	folder := s.folder(session)
-	about, err := ReadSite(folder)
+	_, err := ReadSite(s.folder(session))
 	if errors.Is(err, os.ErrNotExist) {
-		if about, err = s.choose(ctx, session, in); err == nil && in.Of != "" {
-			err = s.takeOver(in.Of, session)
-		}
+		err = s.chooseOnFile(ctx, session, in)
 	}
 	if err != nil {
-		return prepared{}, err
-	}
-	if err := about.Save(folder); err != nil {
 		return prepared{}, err
 	}
 	_ = os.Remove(s.creating(session)) // which the site says from now on
@@ -108,13 +102,30 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 	if err != nil {
 		return prepared{}, err
 	}
-	p := prepared{ID: o.ID, Branch: o.Branch, Base: o.Base, Worktree: o.Worktree, Sandbox: o.Sandbox, Checks: o.Checks, Found: o.Found, New: o.Own}
-	if s.refuse != nil {
-		p.Sandbox, p.Why = "none", s.refuse.Error()
-	} else {
-		p.Sandbox, p.Why = string(s.helper.Level()), s.helper.Why
+	return o.prepared(ctx, in.At)
+}
+
+// chooseOnFile puts on file where a new delivery works.
+func (s *workshop) chooseOnFile(ctx context.Context, session string, in prepareRequest) error {
+	about, err := s.choose(ctx, session, in)
+	if err == nil && in.Of != "" {
+		err = s.takeOver(in.Of, session)
 	}
-	if changed, err := o.repo.Changed(ctx); err == nil && !s.IncludeChanges {
+	if err != nil {
+		return err
+	}
+	return about.Save(s.folder(session))
+}
+
+// prepared is what the delivery has to know of the site.
+func (o *openSite) prepared(ctx context.Context, at time.Time) (_ prepared, err error) {
+	p := prepared{ID: o.ID, Branch: o.Branch, Base: o.Base, Worktree: o.Worktree, Sandbox: o.Sandbox, Checks: o.Checks, Found: o.Found, New: o.Own}
+	if o.refuse != nil {
+		p.Sandbox, p.Why = "none", o.refuse.Error()
+	} else {
+		p.Sandbox, p.Why = string(o.helper.Level()), o.helper.Why
+	}
+	if changed, err := o.repo.Changed(ctx); err == nil && !o.IncludeChanges {
 		p.Left = len(changed)
 	}
 	if p.Head, err = o.worktree.Head(ctx); err != nil {
@@ -127,12 +138,12 @@ func (s *workshop) prepare(ctx context.Context, call *troupe.Invocation, in prep
 		return p, err
 	}
 	if o.worktree.Filled() { // else whoever works in it first fills it
-		if p.state, err = o.find(ctx, p.state, in.At); err != nil {
+		if p.state, err = o.find(ctx, p.state, at); err != nil {
 			return p, err
 		}
 	}
-	if o.Sandbox = p.Sandbox; o.Save(folder) != nil {
-		return p, o.Save(folder)
+	if err := o.update(func(site *Site) { site.Sandbox = p.Sandbox }); err != nil {
+		return p, err
 	}
 	p.Profile, err = o.profile(ctx, p.Tree)
 	return p, err

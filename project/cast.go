@@ -209,7 +209,7 @@ func (s *stage) plainAgent(ctx context.Context, id string, model models.Opened, 
 func (p *Project) optionsOf(id string) bundle.Options {
 	own := p.config.Agent(id)
 	return bundle.Options{
-		Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject() || p.inPlace, Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
+		Logger: p.log, Outputs: p.outputsDir(), Documents: p.documents(), ReadProject: own.MayReadProject() || p.inPlace, Roots: p.rootsOf(id), Closed: p.walls, Params: p.paramsOf(id),
 		Guard: p.guard, Tell: func() []troupe.ContextLoaded { return p.tell(id) },
 	}
 }

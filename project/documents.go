@@ -66,6 +66,7 @@ func (s *library) open(user string) (*workspace.Workspace, error) {
 		Roots:     []workspace.Root{{Name: workspace.ProjectRoot, Dir: p.dir}},
 		Closed:    p.walls,
 		Documents: workspace.Documents{Dir: dir, InPlace: documents.InPlace, Folders: s.folders()},
+		Logger:    p.log,
 	}
 	return workspace.Open(c)
 }

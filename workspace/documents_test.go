@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -229,6 +230,118 @@ func TestAVersionThatSomebodyReplacedInPlaceIsKept(t *testing.T) {
 	}
 	p.save(t, ws, "{planning_artifacts}/prd.md", "fourth")
 	holds("first", "second", "by an editor again", "third", "second")
+}
+
+// unwritable is an editor that has a file open and keeps it from being written while it is asked.
+type unwritable struct{ t *testing.T }
+
+func (u *unwritable) Read(string) (string, bool) { return "", false }
+
+func (u *unwritable) Write(file, _ string) bool {
+	if err := errors.Join(os.Rename(file, file+".away"), os.Mkdir(file, 0o755)); err != nil {
+		u.t.Error(err)
+	}
+	return false
+}
+
+// write writes a document in vain.
+func (u *unwritable) write(ws *Workspace, loc Location, file, content string) {
+	u.t.Helper()
+	broken := *ws
+	broken.buffers = u
+	if err := broken.Write(loc, []byte(content)); err == nil {
+		u.t.Error("it was written")
+	}
+	if err := errors.Join(os.Remove(file), os.Rename(file+".away", file)); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// What a write keeps that fails then is kept once, however often it is tried: tried again and again, it
+// would push the real versions out.
+func TestAWriteThatFailsAddsNoVersionsByBeingTriedAgain(t *testing.T) {
+	p := newPapers(t)
+	ws := p.open(t, "one", NoAccess, true)
+	p.save(t, ws, "{planning_artifacts}/prd.md", "first")
+	loc := p.save(t, ws, "{planning_artifacts}/prd.md", "second")
+	file, u := filepath.Join(p.project, "_bmad-output/planning/prd.md"), &unwritable{t}
+	holds := func(want ...string) {
+		t.Helper()
+		var got []string
+		versions, err := ws.Versions(loc)
+		for _, v := range versions {
+			text, err := ws.ReadVersion(loc, v.Number)
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, text)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("versions are %q, %v; want %q", got, err, want)
+		}
+	}
+	for range 3 {
+		u.write(ws, loc, file, "third")
+		holds("first")
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "third")
+	holds("first", "second")
+	if err := os.WriteFile(file, []byte("by an editor"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		u.write(ws, loc, file, "fourth")
+		holds("first", "second", "third")
+	}
+	if err := os.WriteFile(file, []byte("by an editor again"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "fourth")
+	p.save(t, ws, "{planning_artifacts}/prd.md", "fifth")
+	versions, err := ws.Versions(loc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"by an editor", "by an editor again", "fourth"} {
+		if !slices.ContainsFunc(versions, func(v Version) bool { got, _ := ws.ReadVersion(loc, v.Number); return got == want }) {
+			t.Errorf("%q is not among the versions", want)
+		}
+	}
+	if len(versions) > 7 {
+		t.Errorf("there are %v", versions)
+	}
+}
+
+// What was written is written, also where the copy of it could not be made by which a version survives an
+// editor: that is logged, and the next write makes one again.
+func TestAWriteDoesNotFailForTheCopyOfIt(t *testing.T) {
+	p := newPapers(t)
+	ws := p.open(t, "one", NoAccess, true)
+	var log strings.Builder
+	ws.log = slog.New(slog.NewTextHandler(&log, nil))
+	loc := p.save(t, ws, "{planning_artifacts}/prd.md", "first")
+	latest, err := filepath.Glob(filepath.Join(p.kept, versionsDir, "*/*/*", latestName))
+	if err != nil || len(latest) != 1 || log.Len() > 0 {
+		t.Fatal(latest, err, log.String())
+	}
+	if err := errors.Join(os.Remove(latest[0]), os.Mkdir(latest[0], 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "second")
+	if got, err := ws.ReadFile(loc); got != "second" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "prd.md") {
+		t.Errorf("logged is %q", got)
+	}
+	if _, err := os.Lstat(latest[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a copy of something else: %v", err)
+	}
+	p.save(t, ws, "{planning_artifacts}/prd.md", "third")
+	versions, err := ws.Versions(loc)
+	if _, kept := os.ReadFile(latest[0]); kept != nil || err != nil || len(versions) != 2 {
+		t.Errorf("%v, versions %v, %v", kept, versions, err)
+	}
 }
 
 func TestListsAndPatternsSeeDocumentsOfBothPlaces(t *testing.T) {

@@ -28,7 +28,8 @@ type Version struct {
 	Modified time.Time // when it was replaced
 }
 
-// Versions lists the earlier versions of a document that are kept, oldest first.
+// Versions lists the earlier versions of a document that are kept, oldest first. What it still holds is
+// none of them: that was kept for a write that failed.
 func (w *Workspace) Versions(loc Location) ([]Version, error) {
 	dir, err := w.versionsOf(loc)
 	if err != nil || dir == "" {
@@ -42,8 +43,24 @@ func (w *Workspace) Versions(loc Location) ([]Version, error) {
 	slices.SortFunc(list, func(a, b Version) int { return a.Number - b.Number })
 	if content, ok := w.documents.replacedAt(loc, dir, lastOf(files)); ok {
 		list = append(list, Version{lastOf(files) + 1, int64(len(content)), modified(loc)})
+	} else if n := len(list); n > 0 && w.holds(loc, dir, list[n-1]) {
+		list = list[:n-1]
 	}
 	return list, nil
+}
+
+// holds says whether a document has the content of a version.
+func (w *Workspace) holds(loc Location, dir string, v Version) bool {
+	target, err := w.allow("read", loc, ReadOnly)
+	if err != nil {
+		return false
+	}
+	info, err := target.root.dir.Lstat(target.name)
+	if err != nil || info.Size() != v.Size { // most are told apart by that, and not read
+		return false
+	}
+	now, err := target.root.dir.ReadFile(target.name)
+	return err == nil && w.documents.isVersion(dir, v.Number, now)
 }
 
 // modified is when somebody last wrote at a place.
@@ -86,10 +103,19 @@ func (d *documents) replaced(dir string, now []byte, last int) ([]byte, bool) {
 	if err != nil || string(content) == string(now) {
 		return nil, false
 	}
-	if kept, err := d.kept.dir.ReadFile(path.Join(dir, versionName(last))); err == nil && string(kept) == string(content) {
+	if d.isVersion(dir, last, content) {
 		return nil, false // whoever wrote the next one was killed before its copy was made
 	}
+	if d.isVersion(dir, last, now) && d.isVersion(dir, last-1, content) {
+		return nil, false // both were kept for a write that failed
+	}
 	return content, true
+}
+
+// isVersion says whether a version is kept and has a content.
+func (d *documents) isVersion(dir string, number int, content []byte) bool {
+	kept, err := d.kept.dir.ReadFile(path.Join(dir, versionName(number)))
+	return err == nil && string(kept) == string(content)
 }
 
 // ReadVersion reads an earlier version of a document.
@@ -165,7 +191,8 @@ func (w *Workspace) versioned(target Location) (dir string, ok bool) {
 }
 
 // keepVersion keeps what is at a place that is about to be replaced by content, and what was written
-// there last, where somebody else has replaced it since.
+// there last, where somebody else has replaced it since. What is kept last already is not kept again:
+// the write that it was kept for may have failed, as often as it was tried.
 func (w *Workspace) keepVersion(target Location, content []byte) error {
 	at, ok := w.versioned(target)
 	if !ok {
@@ -177,10 +204,11 @@ func (w *Workspace) keepVersion(target Location, content []byte) error {
 		return err
 	}
 	var all [][]byte
-	if latest, ok := w.documents.replaced(at, old, lastOf(w.documents.versionFiles(at))); ok {
+	last := lastOf(w.documents.versionFiles(at))
+	if latest, ok := w.documents.replaced(at, old, last); ok {
 		all = append(all, latest)
 	}
-	if !isMissing && string(old) != string(content) {
+	if !isMissing && string(old) != string(content) && (all != nil || !w.documents.isVersion(at, last, old)) {
 		all = append(all, old)
 	}
 	for _, version := range all {
@@ -205,7 +233,8 @@ func (w *Workspace) addVersion(at string, content []byte) error {
 	return d.prune(dir, files)
 }
 
-// keepLatest keeps a copy of what was written in place.
+// keepLatest keeps a copy of what was written in place. Where it fails there is none: one of something
+// earlier would be taken for what was written last.
 func (w *Workspace) keepLatest(target Location, content []byte) error {
 	at, ok := w.versioned(target)
 	if !ok || !w.documents.InPlace {
@@ -216,7 +245,11 @@ func (w *Workspace) keepLatest(target Location, content []byte) error {
 		return err
 	}
 	defer dir.Close()
-	return w.replaceFile(dir, latestName, content, 0o644)
+	if err := w.replaceFile(dir, latestName, content, 0o644); err != nil {
+		_ = dir.Remove(latestName) // the error that matters is the first
+		return err
+	}
+	return nil
 }
 
 func (w *Workspace) openVersions(at string) (*os.Root, error) {

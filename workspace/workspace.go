@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -83,6 +84,8 @@ type Config struct {
 	// Temporary says that what is written is thrown away with the process: nothing waits
 	// until it is on disk, and earlier versions and who wrote what are not kept.
 	Temporary bool
+	// Logger gets what went wrong beside a call that did what it was to do. Default: nobody.
+	Logger *slog.Logger
 }
 
 // Limits bound what one call may take. A zero field means its default.
@@ -106,6 +109,7 @@ type Workspace struct {
 	documents *documents
 	buffers   Buffers // nil where nobody edits
 	isDurable bool    // what is written is on disk before a call returns
+	log       *slog.Logger
 }
 
 // root is an open [Root].
@@ -143,6 +147,7 @@ func Open(c Config) (*Workspace, error) {
 		buffers: c.Buffers,
 
 		isDurable: !c.Temporary,
+		log:       cmp.Or(c.Logger, slog.New(slog.DiscardHandler)),
 	}
 	for _, r := range c.Roots {
 		r.Name = foldName(r.Name)

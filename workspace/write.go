@@ -50,11 +50,11 @@ func (w *Workspace) Write(loc Location, content []byte) error {
 	if err == nil && !w.isWrittenThrough(dir, name, target, content) {
 		err = w.replaceFile(dir, name, content, perm)
 	}
-	if err == nil {
-		err = w.keepLatest(target, content)
-	}
 	if err != nil {
 		return failed("write", loc.String(), err)
+	}
+	if err := w.keepLatest(target, content); err != nil { // the content is written all the same
+		w.log.Warn("what was written is not kept as a version where an editor replaces it", "file", loc.String(), "err", err)
 	}
 	return nil
 }

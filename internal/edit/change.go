@@ -175,14 +175,22 @@ func ofRenamed(changes []Change) (others []Change, edits map[string][]Change) {
 // editRenamed changes a file further that is renamed, if it can be.
 func (m *making) editRenamed(rename, c Change) {
 	i := slices.IndexFunc(m.Writes, func(w Write) bool { return w.Path == rename.To })
-	if i < 0 || !m.hasEdits(c) {
+	if i < 0 {
 		return
 	}
-	if text, ok := m.edited(c, m.Writes[i].Content); ok {
-		m.Writes[i].Content = text
-		if c.Path != rename.Path {
-			m.Fits = append(m.Fits, c.Path)
+	before := len(m.Problems)
+	if m.hasEdits(c) {
+		if text, ok := m.edited(c, m.Writes[i].Content); ok && m.mayHold(c.Path, text) {
+			m.Writes[i].Content, m.Writes[i].Mode = text, modeOf(c.Mode, m.Writes[i].Mode)
 		}
+	}
+	fits, hasOldName := len(m.Problems) == before, c.Path == rename.Path
+	switch {
+	case fits && !hasOldName:
+		m.Fits = append(m.Fits, c.Path)
+	case !fits && hasOldName: // the two have one path, by which neither is held alone
+		m.Fits = slices.DeleteFunc(m.Fits, func(path string) bool { return path == c.Path })
+		m.Problems[len(m.Problems)-1].Message += fmt.Sprintf("\nSend the rename to %s again with its edits.", rename.To)
 	}
 }
 
@@ -349,22 +357,32 @@ func (m *making) rename(c Change, old File, exists bool) error {
 	}
 	if fits {
 		m.Writes = append(m.Writes, Write{Path: c.Path, Delete: true})
-		m.write(c.To, text, old.Mode)
+		m.write(c.To, text, modeOf(c.Mode, old.Mode))
 	}
 	return nil
 }
 
 func (m *making) write(name, content, mode string) {
 	switch {
-	case len(content) > MaxFile:
-		m.refuse(name, fmt.Sprintf("it would have %d bytes; %d are allowed.", len(content), MaxFile))
-	case !IsText(content):
-		m.refuse(name, "its content is binary.")
+	case !m.mayHold(name, content):
 	case slices.ContainsFunc(m.Writes, func(w Write) bool { return w.Path == name && !w.Delete }):
 		m.explain(name, "two artifacts write it. Put all that is to become of a file into one.", "it was written twice at once")
 	default:
 		m.Writes = append(m.Writes, Write{Path: name, Content: content, Mode: mode})
 	}
+}
+
+// mayHold refuses what no file may be made to hold.
+func (m *making) mayHold(name, content string) bool {
+	switch {
+	case len(content) > MaxFile:
+		m.refuse(name, fmt.Sprintf("it would have %d bytes; %d are allowed.", len(content), MaxFile))
+	case !IsText(content):
+		m.refuse(name, "its content is binary.")
+	default:
+		return true
+	}
+	return false
 }
 
 // sensitive asks for a reason where a test that was there or what defines the checks

@@ -174,6 +174,73 @@ func TestARenamedFileIsChangedInTheSameAnswer(t *testing.T) {
 	}
 }
 
+// What fits is held by its path. Where the edit of a renamed file does not fit and has its old name, the
+// rename cannot be held without it, and the agent is told to send both; where it has the new name, it can.
+func TestARenameWhoseEditsDoNotFitIsSentAgainWithThem(t *testing.T) {
+	rename := Change{Path: "a.go", Type: TypeRename, To: "b.go"}
+	edits := func(path string, edits ...Edit) Change { return Change{Path: path, Type: TypeEdit, Edits: edits} }
+	good, bad := Edit{Search: "package a", Replace: "package b"}, Edit{Search: "package q", Replace: "package b"}
+	const again = "Send the rename to b.go again with its edits."
+	for name, c := range map[string]struct {
+		changes []Change
+		fits    string
+		isSent  bool
+	}{
+		"by the old name":          {[]Change{rename, edits("a.go", bad), edits("run.sh", Edit{Search: "echo", Replace: "ls"})}, "run.sh", true},
+		"by the old name, first":   {[]Change{edits("a.go", bad), rename}, "", true},
+		"without edits":            {[]Change{rename, edits("a.go")}, "", true},
+		"by the new name":          {[]Change{rename, edits("b.go", bad)}, "a.go", false},
+		"by both, the old one bad": {[]Change{rename, edits("a.go", bad), edits("b.go", good)}, "b.go", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Make(repository(), c.changes, Rules{Shown: func(string, string) bool { return true }})
+			if err != nil || len(plan.Problems) != 1 {
+				t.Fatal(plan, err)
+			}
+			if got := strings.Join(plan.Fits, " "); got != c.fits {
+				t.Errorf("fits: %q, want %q", got, c.fits)
+			}
+			if problem := plan.Problems[0]; strings.Contains(problem.Message, again) != c.isSent || forAgents.MatchString(problem.ForPeople()) {
+				t.Errorf("%s\n%s", problem, problem.ForPeople())
+			}
+		})
+	}
+}
+
+// What holds for every file holds for the edits of a renamed one.
+func TestARenamedFileIsHeldToTheLimits(t *testing.T) {
+	change := func(path, kind, mode, replace string) Change {
+		return Change{Path: path, To: "b.go", Type: kind, Mode: mode, Edits: []Edit{{Search: "package a", Replace: replace}}}
+	}
+	rename := Change{Path: "a.go", Type: TypeRename, To: "b.go"}
+	for name, c := range map[string]struct {
+		changes       []Change
+		problem, fits string
+	}{
+		"too large":              {[]Change{rename, change("b.go", TypeEdit, "", strings.Repeat("x", MaxFile))}, "are allowed", "a.go"},
+		"too large, by old name": {[]Change{rename, change("a.go", TypeEdit, "", strings.Repeat("x", MaxFile))}, "are allowed", ""},
+		"no text":                {[]Change{rename, change("b.go", TypeEdit, "", "a\x00b")}, "binary", "a.go"},
+		"made executable":        {[]Change{rename, change("b.go", TypeEdit, "755", "b")}, "", "a.go b.go"},
+		"executable with it":     {[]Change{change("a.go", TypeRename, "755", "b")}, "", "a.go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Make(repository(), c.changes, Rules{Shown: func(string, string) bool { return true }})
+			if err != nil || strings.Join(plan.Fits, " ") != c.fits {
+				t.Fatalf("%v, fits: %q, want %q", err, plan.Fits, c.fits)
+			}
+			if c.problem != "" {
+				if len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Message, c.problem) {
+					t.Fatalf("problems: %v", plan.Problems)
+				}
+				return
+			}
+			if last := plan.Writes[len(plan.Writes)-1]; len(plan.Problems) > 0 || last != (Write{Path: "b.go", Content: "b\n", Mode: "100755"}) {
+				t.Fatalf("%v, %v", plan.Problems, plan.Writes)
+			}
+		})
+	}
+}
+
 // forAgents is what only an agent can make sense of: orders, and how changes are written.
 var forAgents = regexp.MustCompile(`(?i)\b(you|your|artifact|metadata|outputs?|search text|edit \d|type "|send|read it|say why|use the|put all)\b|type "`)
 
