@@ -16,8 +16,9 @@ import (
 type message struct {
 	Text        string       `json:"text,omitempty"`
 	Attachments []attachment `json:"attachments,omitempty"`
-	// When is "after" for a message that waits until the run under way has ended.
-	When string `json:"when,omitempty" jsonschema:"after: wait until the run that is under way has ended; by default such a message is refused"`
+	// When is "after" for a message that waits until the run under way has ended, also where that
+	// asks something: it is no answer to it.
+	When string `json:"when,omitempty" jsonschema:"after: wait until the run that is under way has ended, also where that asks something; by default such a message is refused, or answers what is asked"`
 }
 
 // A posted message has begun a run, or waits in the queue.
@@ -98,13 +99,16 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	if isQueued, err := s.isQueued(id, key, in.Text); err != nil || isQueued {
 		return posted{Session: id, Queued: isQueued}, err
 	}
+	if in.When == "after" && info.Status == "waiting" { // it was not written as an answer to what is asked meanwhile
+		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in, heldAsks)
+	}
 	input.Session, input.IdempotencyKey = id, key
 	if err := s.withGiven(c, &input); err != nil {
 		return posted{}, err
 	}
 	run, err := s.say(c, info.Agent, input)
 	if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
-		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in)
+		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in, "")
 	}
 	if err != nil {
 		return posted{}, s.withSeq(c, id, err)

@@ -80,8 +80,9 @@ func viewOf(n *notes) queueView {
 	return v
 }
 
-// enqueue keeps a message until the session's run has ended.
-func (s *Server) enqueue(c *call, session, key string, in message) error {
+// enqueue keeps a message until the session's run has ended, and holds the queue where there is a
+// reason why.
+func (s *Server) enqueue(c *call, session, key string, in message, why string) error {
 	full := false
 	err := s.notes.change(session, func(n *notes) {
 		if key != "" && slices.ContainsFunc(n.Queue, func(q queued) bool { return q.Key == key }) {
@@ -92,6 +93,9 @@ func (s *Server) enqueue(c *call, session, key string, in message) error {
 		}
 		n.Next++
 		n.Queue = append(n.Queue, queued{n.Next, c.user, in.Text, in.Attachments, time.Now().UTC(), key})
+		if why != "" {
+			n.Held, n.Why = true, why
+		}
 	})
 	if err == nil && full {
 		err = refuse(http.StatusTooManyRequests, "%d messages wait already", mostQueued).withCode("busy")
@@ -112,9 +116,12 @@ func (s *Server) showQueue(c *call) (queueView, error) {
 // A queueChange is what a queued message becomes.
 type queueChange struct {
 	Text *string `json:"text,omitempty" jsonschema:"what it says instead"`
+	Was  *string `json:"was,omitempty" jsonschema:"what it said when that was written; nothing is changed where it says something else by now"`
 	// Now stops the run that is under way, if there is one, and says it.
 	Now bool `json:"now,omitempty" jsonschema:"say it now: a run that is under way is stopped"`
 }
+
+var errChanged = refuse(http.StatusConflict, "the message was changed meanwhile").withCode("edited")
 
 var errNoQueued = refuse(http.StatusNotFound, "there is no such message in the queue")
 
@@ -126,13 +133,16 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 	if in.Text != nil && strings.TrimSpace(*in.Text) == "" {
 		return queueView{}, refuse(http.StatusBadRequest, "the message is empty")
 	}
-	known := false
+	known, changed := false, false
 	err = s.notes.change(info.ID, func(n *notes) {
 		i := slices.IndexFunc(n.Queue, func(q queued) bool { return q.Number == number })
 		if known = i >= 0; !known {
 			return
 		}
 		q := n.Queue[i]
+		if changed = in.Was != nil && *in.Was != q.Text; changed {
+			return
+		}
 		if in.Text != nil {
 			q.Text = *in.Text
 		}
@@ -145,6 +155,9 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 	})
 	if err != nil || !known {
 		return queueView{}, orElse(err, errNoQueued)
+	}
+	if changed {
+		return queueView{}, errChanged
 	}
 	if in.Now {
 		if err := s.sendNow(c, info); err != nil {

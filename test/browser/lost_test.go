@@ -66,7 +66,7 @@ func TestADocumentStaysWhileTheServerIsAway(t *testing.T) {
 	m.calls(t, "write_file", map[string]any{"file_path": "{session-folder}/a.md", "content": "# Otters\n\nThey swim.\n"})
 	m.answers(t, "Written.")
 	b.sees(answers, "Written.")
-	value[any](b, "void all('.doc button').at(-1).click()")
+	b.click(".doc button", "")
 	b.sees(".panel .sheet", "They swim.")
 	value[any](b, `void ((ask) => {
 		globalThis.failed = 0;

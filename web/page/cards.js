@@ -319,11 +319,19 @@ function Approval({ item, agent, acts, id, openFile }) {
   const granted = (acts.granted ??= new Map());
   const answer = (values, done) => give(values, done).then((is) => (is && values.allow === "session" && (granted.set(item.tool, item.ask.id), update()), is));
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), answer({ allow: "once" }));
+  // What was begun before this came is no answer to it: it is sent once this is decided.
+  const [begun, setBegun] = useState(false);
+  useEffect(() => {
+    if (!document.querySelector(".composer textarea")?.value) return;
+    acts.begun = item.key;
+    setBegun(true);
+  }, []);
   const by = granted.get(item.tool);
   if (by) return html`<${Settled} state="done">${decided(true, agent, item.tool, item.arguments)}${reach(by !== item.ask.id, "session")}<//>`;
   return html`<section class="needs" ref=${card} tabindex="-1" aria-label="Approval" onKeyDown=${keys}><header>${icon("shield-check")}${agent.name} asks before doing this</header><div>
     <h3>${asOrder(item.tool, item.arguments)}?</h3>
     <${Exactly} agent=${agent} tool=${item.tool} args=${item.arguments} question=${item.question} over=${replaces(item.tool, item.arguments, openFile?.has)} />
+    ${begun && html`<p class="small dim">What you had begun to write waits until you have decided.</p>`}
     <${Decision} id=${keyOf(id, item)} tool=${item.tool} answer=${answer} note=${note} isSent=${isSent} /></div></section>`;
 }
 

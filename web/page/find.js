@@ -28,6 +28,8 @@ export function Find({ close }) {
   const dialog = useRef(null);
   const [words, setWords] = useState("");
   const [found, setFound] = useState({ sessions: [], files: [], tasks: [] });
+  const [of, setOf] = useState(null); // the words that it was found by
+  const chooses = useRef(false); // Enter was pressed before that
   const [chosen, setChosen] = useState(0);
   const [all, setAll] = useState([]); // names of groups that are shown whole
   useEffect(() => {
@@ -36,12 +38,18 @@ export function Find({ close }) {
   }, []);
   useEffect(() => {
     let left = false;
-    const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setChosen(0), setAll([])), () => {}), words ? 120 : 0);
+    const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setOf(words), setChosen(0), setAll([])), () => {}), words ? 120 : 0);
     return () => {
       left = true;
+      chooses.current = false;
       clearTimeout(timer);
     };
   }, [words]);
+  useEffect(() => {
+    if (!chooses.current || of !== words) return;
+    chooses.current = false;
+    if (flat.length) take(flat[0]);
+  }, [of]);
   useEffect(() => document.getElementById("found-" + chosen)?.scrollIntoView({ block: "nearest" }), [chosen]);
   const fits = (name) => words.trim() && name.toLowerCase().includes(words.trim().toLowerCase());
   const groups = [
@@ -67,7 +75,8 @@ export function Find({ close }) {
       setChosen((chosen + move + flat.length) % flat.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      take(flat[chosen]);
+      if (of !== words) chooses.current = true;
+      else if (flat.length) take(flat[chosen]);
     }
   };
   return html`<dialog class="finder" ref=${dialog} aria-label="Find anything" onClose=${close} onClick=${(e) => e.target === dialog.current && close()}>

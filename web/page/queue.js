@@ -3,6 +3,7 @@
 import { api as talk } from "./api.js";
 import { changingQueued, sends } from "./draft.js";
 import { useKept } from "./fields.js";
+import { kept } from "./kept.js";
 import { api } from "./shelf.js";
 import { toast } from "./state.js";
 import { html, icon, useEffect, useRef } from "./view.js";
@@ -15,7 +16,8 @@ const why = {
 };
 
 // Queue shows them. What somebody makes of one is kept in this window until the server has it; where
-// the message went out meanwhile, or was removed, it goes into the box: see back.
+// the message went out meanwhile, or was removed, it goes into the box, and whoever types goes on
+// there: see back.
 export function Queue({ id, queue, setQueue, back }) {
   const [editing, setEditing] = useKept(changingQueued(id), null); // { number, text, was }
   const field = useRef(null);
@@ -32,9 +34,11 @@ export function Queue({ id, queue, setQueue, back }) {
     talk.queue(id).then((now) => {
       if (left) return; // it is asked again
       if (isThere(now)) return setQueue(now);
+      const { text, was } = kept(changingQueued(id)); // as it was typed until now
+      if (field.current === document.activeElement) document.querySelector(".composer textarea")?.focus();
       setEditing(null);
-      if (editing.text === editing.was) return;
-      back(editing.text);
+      if (text === was) return;
+      back(text);
       toast("That message has gone out meanwhile, or was removed, as it was. What you made of it is in the box.");
     }, () => {});
     return () => {
@@ -49,11 +53,16 @@ export function Queue({ id, queue, setQueue, back }) {
   const save = (event) => {
     event.preventDefault();
     trying(async () => {
-      const changed = await api.changeQueued(id, editing.number, { text: editing.text }).catch((problem) => {
-        if (problem.status !== 404) throw problem;
-        return talk.queue(id); // it is gone: see above
+      const { number, text, was } = editing;
+      let other = "";
+      const changed = await api.changeQueued(id, number, { text, was }).catch(async (problem) => {
+        if (problem.status !== 404 && problem.code !== "edited") throw problem;
+        const now = await talk.queue(id); // it is gone: see above; or it was changed
+        other = now.messages.find((m) => m.number === number)?.text ?? "";
+        return now;
       });
-      if (isThere(changed)) setEditing(null);
+      if (other) setEditing({ number, text: kept(changingQueued(id))?.text ?? text, was: other }), toast(`It was changed meanwhile to “${other.slice(0, 200)}”. Keep yours once more, or cancel.`);
+      else if (isThere(changed)) setEditing(null);
       setQueue(changed);
     });
   };
@@ -62,8 +71,10 @@ export function Queue({ id, queue, setQueue, back }) {
     if (event.key === "Escape") event.stopPropagation(), setEditing(null);
     else if (sends(event)) editing.text.trim() ? save(event) : event.preventDefault();
   };
-  if (!queue.messages.length) return null;
-  return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${queue.messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
+  // What has gone out is there until what was made of it is in the box.
+  const messages = !editing || isThere(queue) ? queue.messages : [{ number: editing.number, text: editing.was, attachments: [] }, ...queue.messages];
+  if (!messages.length) return null;
+  return html`<ul class="queues" aria-label="What is sent next">${queue.held && html`<li class="queue row">${icon("circle-pause")}<span class="grow">Held: ${why[queue.why] ?? "there is no answer yet"}.</span><button type="button" class="sm" onClick=${() => now(queue.messages[0])}>Send ${queue.messages.length > 1 ? "them" : "it"}</button></li>`}${messages.map((m, i) => html`<li class="queue row" key=${m.number}>${icon("corner-down-left")}
     ${editing?.number === m.number
       ? html`<form class="row grow" onSubmit=${save}><textarea ref=${field} class="grow" dir="auto" rows=${Math.min(8, editing.text.split("\n").length)} aria-label="Queued message" value=${editing.text} onInput=${(e) => setEditing({ ...editing, text: e.target.value })} onKeyDown=${keys}></textarea><button class="sm" disabled=${!editing.text.trim()}>Keep</button><button type="button" class="ghost sm" onClick=${() => setEditing(null)}>Cancel</button></form>`
       : html`<span class="cut grow">${i === 0 ? "Next: " : "Then: "}“${m.text || m.attachments.join(", ")}”</span>${m.text && m.attachments.length > 0 && html`<span class="tiny faint row" title=${m.attachments.join(", ")}>${icon("paperclip")}<span class="hidden">with </span>${m.attachments.length} ${m.attachments.length === 1 ? "file" : "files"}</span>`}

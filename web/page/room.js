@@ -110,7 +110,7 @@ export function Room({ route }) {
   const agent = agentOf(agentID);
   const loaded = useCalm(here.caughtUp || here.connection === "lost" ? true : null);
   const [draft, setDraft] = useDraft(id);
-  const [queue, setQueue] = useQueue(id, status + (info?.queued ?? 0));
+  const [queue, setQueue] = useQueue(id, status + info?.queued + info?.written);
   const [dropping, setDropping] = useState(false);
   const acts = useMemo(() => actsOn(id, here, { agentID, setDraft, setQueue }), [id, agentID]);
   const file = route.query.file;
@@ -172,7 +172,7 @@ export function Room({ route }) {
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${asked?.ask.kind === "approval" ? "Decide above; anything but yes says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running")} stop=${acts.stop} />
+          hint=${asked?.ask.kind === "approval" ? "Decide above; anything but yes says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running" || (asked && acts.begun === asked.key && delete acts.begun))} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + info?.updated + info?.written} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

@@ -149,20 +149,23 @@ function why({ content }) {
 }
 
 // done says what a call did, in one line.
-export const done = (call) => isRefused(call) || isUndecided(call) ? `${isRefused(call) ? "Was not allowed to" : "Could not"} ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
+export const done = (call) => notDone(call) ? `${notDone(call)} ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
+
+// notDone says of a call that it was not done, or that nobody knows: whoever was at it is gone.
+const notDone = (call) => (isRefused(call) ? "Was not allowed to" : isUndecided(call) ? "Could not" : call.state === "interrupted" ? "Was about to" : "");
 
 // did sums up several calls: "Read 3 files, searched the web, calculated". The same call several
 // times is one thing: "Did not find a.md, 5 times".
 export function did(calls) {
   const counts = new Map();
   for (const call of calls) {
-    const kind = (isRefused(call) ? "not allowed " : isUndecided(call) ? "could not " : "") + called(call);
+    const kind = notDone(call) + called(call);
     counts.set(kind, [...(counts.get(kind) ?? []), call]);
   }
   const parts = [...counts].map(([tool, list]) => {
     const things = new Set(list.map(done)).size, isNamed = done(list[0]) !== doing(tool, undefined, true);
     if (list.length === 1 || (things === 1 && isNamed)) return done(list[0]) + times(list.length);
-    if (isRefused(list[0]) || isUndecided(list[0])) return done(list[0]) + times(list.length);
+    if (notDone(list[0])) return done(list[0]) + times(list.length);
     const several = tools[tool]?.[3];
     if (!several) return `Used ${plain(tool)} ${list.length} times`;
     return several(things > 1 && /(files|pages)$/.test(several(things)) ? things : list.length);
