@@ -24,6 +24,7 @@ func (a asking) Step(context.Context, string) (library.Step, error) { return a.A
 // without them, for there they are buttons. Answered, it can still be read.
 func TestAQuestionIsReadWithItsChoicesAndAfterwards(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	const question = "Now that all is there: should orders go to SQLite or PostgreSQL?\n\n1. SQLite: one file\n2. **PostgreSQL**: a server\n3. No"
 	ask := library.NewTool("ask_user", "Asks.", func(context.Context, struct{}) (string, error) {
 		return "", &library.InputNeeded{Question: question}

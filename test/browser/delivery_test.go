@@ -81,6 +81,7 @@ func (m *model) builds(t *testing.T, path, content string) {
 // is read step by step, checks show their output, and the branch is taken.
 func TestADeliveryIntoARepository(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	dir := repository(t, m)
 	before := git(t, dir, "rev-parse HEAD")

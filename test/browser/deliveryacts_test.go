@@ -39,6 +39,7 @@ const outcome = "[aria-label=Outcome]"
 // owner looks at something else, and is then said to be dropped, for good.
 func TestAResultIsDroppedOnlyByWhoeverMeansIt(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m, dir, b := plans(t)
 	b.click("[aria-label=Gate] button", "Carry it out")
 	m.carriesOut(t)
@@ -112,6 +113,7 @@ func TestAResultIsDroppedOnlyByWhoeverMeansIt(t *testing.T) {
 // dropped it is told.
 func TestAResultThatWasTakenMeanwhileIsNotDropped(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m, dir, b := plans(t)
 	b.click("[aria-label=Gate] button", "Carry it out")
 	m.carriesOut(t)
@@ -138,6 +140,7 @@ func TestAResultThatWasTakenMeanwhileIsNotDropped(t *testing.T) {
 // deletes it is told.
 func TestADeliveryThatGoesOnElsewhereIsNotDeleted(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m, _, b := plans(t)
 	other := b.beside(value[string](b, "location.href"))
 	other.sees("[aria-label=Gate]", "The plan is ready.")

@@ -10,6 +10,7 @@ import (
 // of what is done.
 func TestChangesOfAPlanThatWasCarriedOutMeanwhileAreKept(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m, _, b := plans(t)
 	b.click("[aria-label=Plan] button", "Change the plan")
 	b.write(`[aria-label="Title of step 2"]`, "Late words")

@@ -249,6 +249,7 @@ func TestADraftOutlivesItsConversation(t *testing.T) {
 // what was in one that is closed is found by the next that is opened.
 func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -305,6 +306,7 @@ func TestTwoWindowsKeepEachItsOwnWords(t *testing.T) {
 // own goes on.
 func TestAWindowGoesOnBesideTheWordsOfAClosedOne(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -335,6 +337,7 @@ func TestAWindowGoesOnBesideTheWordsOfAClosedOne(t *testing.T) {
 // was or with more to it.
 func TestTheWordsOfAClosedWindowAreSentOnce(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -361,6 +364,7 @@ func TestTheWordsOfAClosedWindowAreSentOnce(t *testing.T) {
 // A window in which nobody has typed shows what is typed in the other, which is sent once.
 func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -397,6 +401,7 @@ func TestAWindowFollowsTheWordsOfAnother(t *testing.T) {
 // nobody has attached any shows those of the other, and what was sent leaves both.
 func TestTwoWindowsKeepEachItsOwnFiles(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -465,6 +470,7 @@ func TestTwoWindowsKeepEachItsOwnFiles(t *testing.T) {
 // there alone.
 func TestTheFilesOfAClosedWindowAreFound(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -498,6 +504,7 @@ func TestTheFilesOfAClosedWindowAreFound(t *testing.T) {
 // long for one, and a crash has none.
 func TestWhatIsInAWindowThatIsGoneAtOnceIsFound(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")
@@ -537,6 +544,7 @@ const storesNoMore = `if (location.protocol !== "about:" && !sessionStorage.getI
 // they are there for the next.
 func TestFilesOfAClosedWindowAreNeverBetweenWindows(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("One")

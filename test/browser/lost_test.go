@@ -83,6 +83,7 @@ func TestADocumentStaysWhileTheServerIsAway(t *testing.T) {
 // elsewhere meanwhile, it is there to be copied.
 func TestWhatIsTypedAtAGateIsForThatGate(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	m.directed(t, script{"Say which licences", []reply{{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}, {text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}}},
 		script{"Say what it costs", []reply{{text: "I am still counting", held: true}}})

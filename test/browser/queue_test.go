@@ -77,6 +77,7 @@ func TestFindHasWhatIsTypedBeforeItIsThere(t *testing.T) {
 // too late can be ticked then.
 func TestWhatIsTickedInOneWindowIsSeenInTheOthers(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	b := begin(t, play(t, m).link, "clerk")
 	b.say("Write it down")

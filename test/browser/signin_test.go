@@ -140,6 +140,7 @@ func (b *tab) signsOut() {
 // which say why; and the link lets them in again, in all tabs, where they were.
 func TestWhoeverCameByALinkSignsOut(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	link := rehearse(t).link
 	before := open(t, link)
 	before.sees(".agent", "Mira")

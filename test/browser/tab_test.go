@@ -43,15 +43,15 @@ type tab struct {
 // newTab opens a tab in a profile of its own.
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	if chromium == nil {
-		t.Skip("chromium is not installed: run make setup")
-	}
-	return tabIn(t, chromium, chromedp.WithNewBrowserContext())
+	return tabIn(t, browserOf(t), chromedp.WithNewBrowserContext())
 }
 
 // beside opens a link in another tab of the same window, before this one, which is hidden by it.
 func (b *tab) beside(link string) *tab {
 	b.t.Helper()
+	if _, ok := withThem.Load(b.t.Name()); !ok {
+		b.t.Fatal("a test that opens a window says so: hasWindows")
+	}
 	other := tabIn(b.t, b.ctx, chromedp.WithNewWindow(false))
 	b.t.Cleanup(other.isAsItMustBe)
 	other.goTo(link)

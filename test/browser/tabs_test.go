@@ -21,6 +21,7 @@ const strips = `void (() => {
 // at, and has missed nothing. A title says in all of them that somebody waits.
 func TestManyTabsOfOneBrowserAreLiveWhenTheyAreLookedAt(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	h := play(t, m)
 	const many = 10
@@ -105,6 +106,7 @@ const notes = `void (() => {
 // looks at one of them, it does not.
 func TestOneOfManyTabsSaysThatSomebodyWaits(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	h := play(t, m)
 	origin, _, _ := strings.Cut(h.link, "#")

@@ -271,6 +271,7 @@ func TestACardThatPeeksInIsNotAnswered(t *testing.T) {
 // A reason that is being written for a card is not lost when the card is answered in another window.
 func TestAReasonIsKeptWhenItsCardIsAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
+	hasWindows(t)
 	m := newModel(t)
 	m.directed(t, savesMuch("writer"), savesMuch("poet"))
 	h, b := m.servesTwo(t)
