@@ -26,7 +26,7 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (before
 	if err != nil {
 		return "", "", err
 	}
-	stands, after, err := repo.Merge(ctx, s.Branch, s.Base, s.Brought, message, squash)
+	stands, after, err := repo.Merge(ctx, s.branch(), message, squash)
 	if err != nil || after == stands.Head {
 		return after, after, err
 	}
@@ -66,9 +66,14 @@ func (s *Site) Tip(ctx context.Context, repo *git.Repo, plan *Plan) (string, err
 	return last, nil
 }
 
+// branch is what is known of the branch. Its own commits are told by the trailer that each of them has.
+func (s *Site) branch() git.Branch {
+	return git.Branch{Name: s.Branch, Base: s.Base, Mark: ", delivery " + s.ID + ", step ", Brought: s.Brought}
+}
+
 // Stands says what the checkout has of the branch.
 func (s *Site) Stands(ctx context.Context, repo *git.Repo) (*git.Standing, error) {
-	return repo.Stands(ctx, s.Branch, s.Base, s.Brought)
+	return repo.Stands(ctx, s.branch())
 }
 
 // Elsewhere are the branches that it was taken into and that have something of it, but for the one that
@@ -80,7 +85,7 @@ func (s *Site) Elsewhere(ctx context.Context, repo *git.Repo) (names []string, e
 			continue
 		}
 		var has bool
-		if has, err = repo.IsIn(ctx, name, s.Branch, s.Base, s.Brought); has {
+		if has, err = repo.IsIn(ctx, name, s.branch()); has {
 			names = append(names, name)
 		}
 	}

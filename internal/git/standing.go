@@ -21,6 +21,17 @@ type Part struct {
 	Undone string `json:"undone,omitempty"`
 }
 
+// A Branch is what is known of one that a checkout takes.
+type Branch struct {
+	// Name is the branch's, Base the commit that it began at.
+	Name, Base string
+	// Mark is what the messages of its own commits have, and no others: the branch may have come to
+	// others, of people, where somebody has brought it up to date.
+	Mark string
+	// Brought are the parts that it has brought into a checkout.
+	Brought []Part
+}
+
 // A Standing says what a checkout has of a branch: what its files say, not only its history, for
 // somebody may have undone by hand what was brought, or have moved the checkout to where it never was.
 type Standing struct {
@@ -39,24 +50,24 @@ type Standing struct {
 // WasUndone reports whether something that was brought is there no more.
 func (s *Standing) WasUndone() bool { return s.ours != s.Head || s.undone != nil }
 
-// Stands finds out how the checkout stands to a branch that began at a base, of which parts were
-// brought. What somebody has merged by hand is a part as well.
-func (r *Repo) Stands(ctx context.Context, branch, base string, brought []Part) (*Standing, error) {
+// Stands finds out how the checkout stands to a branch. Commits of the branch's own that somebody has
+// merged by hand are parts as well.
+func (r *Repo) Stands(ctx context.Context, branch Branch) (*Standing, error) {
 	head, err := r.Base(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	return r.standsAt(ctx, head, branch, base, brought)
+	return r.standsAt(ctx, head, branch)
 }
 
 // IsIn reports whether another branch than the one that is checked out has something of a branch: see
 // [Repo.Stands].
-func (r *Repo) IsIn(ctx context.Context, into, branch, base string, brought []Part) (bool, error) {
+func (r *Repo) IsIn(ctx context.Context, into string, branch Branch) (bool, error) {
 	head := r.tipOf(ctx, into)
 	if head == "" {
 		return false, nil
 	}
-	s, err := r.standsAt(ctx, head, branch, base, brought)
+	s, err := r.standsAt(ctx, head, branch)
 	return err == nil && len(s.In) > 0, err
 }
 
@@ -69,28 +80,76 @@ func (r *Repo) tipOf(ctx context.Context, branch string) string {
 	return strings.TrimSpace(tip)
 }
 
-func (r *Repo) standsAt(ctx context.Context, head, branch, base string, brought []Part) (*Standing, error) {
-	s := &Standing{Head: head, Tip: r.tipOf(ctx, branch), ours: head}
-	for _, part := range brought {
+func (r *Repo) standsAt(ctx context.Context, head string, branch Branch) (*Standing, error) {
+	s := &Standing{Head: head, Tip: r.tipOf(ctx, branch.Name), ours: head}
+	for _, part := range branch.Brought {
 		if err := r.weigh(ctx, s, part); err != nil {
 			return nil, err
 		}
 	}
-	if s.Tip == "" {
-		return s, nil
+	byHand, err := r.byHand(ctx, s, branch)
+	for _, part := range byHand {
+		if err == nil {
+			err = r.weigh(ctx, s, part)
+		}
 	}
-	common, err := r.common(ctx, head, s.Tip)
-	if err != nil || common == "" {
-		return s, err
+	if err != nil {
+		return nil, err
 	}
-	from := s.from
-	if from == "" {
-		from = base
+	return s, nil
+}
+
+// byHand are the parts that the checkout has of a branch in the branch's own commits, but for what is
+// known to have come with others: one for each row of such commits. A commit without the mark is
+// none, though both have it: it may be one of the checkout that has come to the branch.
+func (r *Repo) byHand(ctx context.Context, s *Standing, branch Branch) (parts []Part, err error) {
+	if s.Tip == "" || branch.Mark == "" || !r.Has(ctx, branch.Base) {
+		return nil, nil
 	}
-	if isLater, err := r.isAncestor(ctx, from, common); err != nil || !isLater || from == common {
-		return s, err
+	known := []string{branch.Base}
+	for _, part := range slices.Concat(s.In, s.gone) {
+		if r.Has(ctx, part.Tip) {
+			known = append(known, part.Tip)
+		}
 	}
-	return s, r.weigh(ctx, s, Part{Before: from, After: common, Tip: common})
+	all, err := r.marked(ctx, branch.Mark, s.Tip, known)
+	if err != nil || all == nil {
+		return nil, err
+	}
+	lacking, err := r.marked(ctx, branch.Mark, s.Tip, append(known, s.Head))
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if slices.Contains(lacking, one) {
+			continue
+		}
+		if n := len(parts); n > 0 && parts[n-1].After == one.parent {
+			parts[n-1].After, parts[n-1].Tip = one.id, one.id
+		} else {
+			parts = append(parts, Part{Before: one.parent, After: one.id, Tip: one.id})
+		}
+	}
+	return parts, nil
+}
+
+// A child is a commit with one parent.
+type child struct{ id, parent string }
+
+// marked are the commits up to one, but for those up to others, whose message has a mark: parents
+// first, and no merges.
+func (r *Repo) marked(ctx context.Context, mark, to string, but []string) (list []child, err error) {
+	args := []string{"rev-list", "--no-merges", "--topo-order", "--reverse", "--no-commit-header", "--format=%H %P", "--fixed-strings", "--grep=" + mark, to}
+	for _, commit := range but {
+		args = append(args, "^"+commit)
+	}
+	out, err := r.at(ctx, r.Top, nil, append(args, "--")...)
+	for line := range strings.Lines(out) {
+		if id, parent, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			list = append(list, child{id, parent})
+		}
+	}
+	return list, err
 }
 
 // weigh finds out whether a part is in the checkout still.

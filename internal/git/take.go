@@ -36,15 +36,15 @@ var ErrNoBranch = errors.New("there is no branch")
 // squash has a message. That is the checkout's own where all is there already. What was undone
 // since it was brought is brought again. Its parts are those that stay on record then. It fails where that would conflict, or where files that it
 // changes are changed in the checkout, which only [Repo.Advance] touches.
-func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, message, squash string) (*Standing, string, error) {
+func (r *Repo) Merge(ctx context.Context, branch Branch, message, squash string) (*Standing, string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
-	s, err := checkout.Stands(ctx, branch, base, brought)
+	s, err := checkout.Stands(ctx, branch)
 	if err != nil {
 		return nil, "", err
 	}
 	if s.Tip == "" {
-		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch)
+		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch.Name)
 	}
 	merged, err := checkout.merged(ctx, s)
 	if err != nil {
