@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// Advance moves the checkout forward to a commit that follows the one it is at. Whoever
-// comes after one that was killed waits for what git still does of that.
+// Advance moves the checkout forward to a commit that follows the one it is at. Once that has
+// begun, it goes on whether ctx is done or not, and no file that is not committed is written over, those
+// that git ignores included. Whoever comes after one that was killed waits for what git still does of that.
 func (r *Repo) Advance(ctx context.Context, to string) error {
 	lock, err := r.lockCheckout(ctx)
 	if err != nil {
@@ -22,7 +23,9 @@ func (r *Repo) Advance(ctx context.Context, to string) error {
 	defer lock.Close()
 	checkout := *r
 	checkout.settings = userSettings()
-	_, err = checkout.runHolding(ctx, lock, r.Top, nil, nil, "merge", "--quiet", "--ff-only", "--no-verify", to)
+	// What is half written is worse than what takes a moment longer: whoever asked may be gone.
+	ctx = context.WithoutCancel(ctx)
+	_, err = checkout.runHolding(ctx, lock, r.Top, nil, nil, "merge", "--quiet", "--ff-only", "--no-verify", "--no-overwrite-ignore", "--no-autostash", to)
 	return err
 }
 

@@ -276,9 +276,11 @@ func (r *Repo) linesOf(ctx context.Context, tree, name string) map[string]bool {
 	return lines
 }
 
-// between are the files that differ between two commits or trees, by name.
-func (r *Repo) between(ctx context.Context, from, to string) ([]string, error) {
-	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", from, to, "--")
+// between are the files that differ between two commits or trees, by name: all of them, whatever
+// the user's git is set to leave out.
+func (r *Repo) between(ctx context.Context, from, to string, how ...string) ([]string, error) {
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=none", "--name-only", "-z"}
+	names, err := r.at(ctx, r.Top, nil, append(append(args, how...), from, to, "--")...)
 	return strings.FieldsFunc(names, func(c rune) bool { return c == 0 }), err
 }
 

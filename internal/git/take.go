@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -136,13 +139,49 @@ func (r *Repo) common(ctx context.Context, one, other string) (string, error) {
 }
 
 // mayTake fails where what lies between the checkout's commit and another, or a tree, is changed in
-// the checkout.
+// the checkout, or where files that git ignores are in its way.
 func (r *Repo) mayTake(ctx context.Context, head, to string) error {
 	both, err := r.differing(ctx, head, to)
 	if err == nil && both != nil {
-		err = &ConflictError{"these files have changes in your checkout that are not committed", both}
+		return &ConflictError{"these files have changes in your checkout that are not committed", both}
+	}
+	if err != nil {
+		return err
+	}
+	ignored, err := r.inTheWay(ctx, head, to)
+	if err == nil && ignored != nil {
+		err = &ConflictError{"these files are in the way, and git ignores them: move them somewhere else first", ignored}
 	}
 	return err
+}
+
+// inTheWay are the files of the checkout that are where files, or their folders, come to be between its
+// commit and another, or a tree.
+func (r *Repo) inTheWay(ctx context.Context, head, to string) (list []string, err error) {
+	all, err := r.between(ctx, head, to)
+	if err != nil {
+		return nil, err
+	}
+	added, err := r.between(ctx, head, to, "--diff-filter=A")
+	if err != nil || added == nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, name := range added {
+		for at := name; at != "."; at = path.Dir(at) {
+			if info, err := root.Lstat(filepath.FromSlash(at)); err != nil || info.IsDir() || at != name && slices.Contains(all, at) {
+				continue // a folder with something in it git leaves alone itself
+			}
+			if !slices.Contains(list, at) {
+				list = append(list, at)
+			}
+		}
+	}
+	return list, nil
 }
 
 // userSettings leave the user's filters as they are: it is the user's checkout.
