@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -44,6 +43,7 @@ type Standing struct {
 	gone   []Part // what was undone
 	ours   string // the tree that head and what was undone come to: head, where that is nothing
 	from   string // what the branch was at when the last part came; empty where none has
+	last   string // what the checkout came to then
 	undone error  // why what was undone cannot be brought again
 }
 
@@ -171,11 +171,11 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 	s.Parts = append(s.Parts, part)
 	switch {
 	case isThere:
-		s.In, s.from = append(s.In, part), part.Tip
+		s.In, s.from, s.last = append(s.In, part), part.Tip, part.After
 	case !has:
 		s.Elsewhere = append(s.Elsewhere, part)
 	default:
-		s.gone, s.from = append(s.gone, part), part.Tip
+		s.gone, s.from, s.last = append(s.gone, part), part.Tip, part.After
 		ours, err := r.differenceOn(ctx, part.Before, part.After, s.ours, bothChanged)
 		if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
 			s.undone = err
@@ -187,167 +187,6 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 		return err
 	}
 	return nil
-}
-
-// isThere reports whether the files of a checkout, which has the commit of a part or has not, have
-// the part.
-func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (bool, error) {
-	if part.After == s.Head {
-		return true, nil
-	}
-	wasUndone := false
-	if has && part.Undone != "" {
-		var err error
-		if wasUndone, err = r.hasIn(ctx, part.Undone, s.Head); err != nil {
-			return false, err
-		}
-	}
-	if !has || wasUndone { // the same may have come in other commits
-		onto := s.Head
-		if has {
-			onto = s.ours
-		}
-		if brings, err := r.changes(ctx, part.Before, part.After, onto); err != nil || brings {
-			return false, err
-		}
-		isEmpty, err := r.sameTree(ctx, part.Before, part.After)
-		return !isEmpty, err
-	}
-	isThere, isConflict, err := r.compare(ctx, part.After, part.Before, s.ours)
-	if err != nil {
-		return false, err
-	}
-	if isConflict { // it was changed since: in part, or after it was undone
-		wasUndone, err := r.isUndone(ctx, s.ours, part)
-		if err == nil && !wasUndone {
-			wasUndone, err = r.wasUndone(ctx, s, part)
-		}
-		if err != nil || !wasUndone {
-			return true, err
-		}
-		brings, err := r.changes(ctx, part.Before, part.After, s.ours)
-		return !brings, err
-	}
-	if isThere {
-		return true, nil
-	}
-	return r.sameTree(ctx, part.Before, part.After) // there was nothing to bring
-}
-
-// isUndone reports whether some of the files of a part are as they were before it, and all others have
-// no line that it brought: somebody has undone it, and changed these.
-func (r *Repo) isUndone(ctx context.Context, tree string, part Part) (bool, error) {
-	all, err := r.between(ctx, part.Before, part.After)
-	if err != nil {
-		return false, err
-	}
-	fromBefore, err := r.between(ctx, part.Before, tree)
-	if err != nil {
-		return false, err
-	}
-	isBack := false
-	for _, name := range all {
-		if !slices.Contains(fromBefore, name) {
-			isBack = true
-			continue
-		}
-		before, after, now := r.linesOf(ctx, part.Before, name), r.linesOf(ctx, part.After, name), r.linesOf(ctx, tree, name)
-		for line := range after {
-			if now[line] && !before[line] {
-				return false, nil
-			}
-		}
-	}
-	return isBack, nil
-}
-
-// linesOf are the lines of a file that have something in them: none where it is not there.
-func (r *Repo) linesOf(ctx context.Context, tree, name string) map[string]bool {
-	text, err := r.at(ctx, r.Top, nil, "cat-file", "blob", tree+":"+name)
-	if err != nil {
-		return nil
-	}
-	lines := map[string]bool{}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines[line] = true
-		}
-	}
-	return lines
-}
-
-// between are the files that differ between two commits or trees, by name: all of them, whatever
-// the user's git is set to leave out.
-func (r *Repo) between(ctx context.Context, from, to string, how ...string) ([]string, error) {
-	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=none", "--name-only", "-z"}
-	names, err := r.at(ctx, r.Top, nil, append(append(args, how...), from, to, "--")...)
-	return strings.FieldsFunc(names, func(c rune) bool { return c == 0 }), err
-}
-
-// mostLooked is in how many commits it is looked up whether somebody has undone something.
-const mostLooked = 50
-
-// wasUndone reports whether one of the checkout's commits since a part came had nothing of it.
-func (r *Repo) wasUndone(ctx context.Context, s *Standing, part Part) (bool, error) {
-	names, err := r.between(ctx, part.Before, part.After)
-	if err != nil {
-		return false, err
-	}
-	args := []string{"rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", mostLooked), s.Head, "^" + part.After, "--"}
-	for _, name := range names {
-		args = append(args, ":(top,literal)"+name)
-	}
-	list, err := r.at(ctx, r.Top, nil, args...)
-	if err != nil {
-		return false, err
-	}
-	for commit := range strings.FieldsSeq(list) {
-		ours := commit
-		for _, earlier := range s.gone { // which the part came on top of
-			if with, err := r.differenceOn(ctx, earlier.Before, earlier.After, ours, bothChanged); err == nil {
-				ours = with
-			}
-		}
-		if has, _, err := r.compare(ctx, part.After, part.Before, ours); err != nil || !has {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// bothChanged is why a branch cannot be taken.
-const bothChanged = "these files were changed on both sides"
-
-// changes reports whether the difference between two commits changes a third, or cannot be made
-// there.
-func (r *Repo) changes(ctx context.Context, from, to, onto string) (bool, error) {
-	changes, _, err := r.compare(ctx, from, to, onto)
-	return changes, err
-}
-
-// compare is changes, and says whether the difference cannot be made. What looks like a renamed file
-// may be another one: then it is compared by the names alone.
-func (r *Repo) compare(ctx context.Context, from, to, onto string) (changes, isConflict bool, err error) {
-	for _, how := range []string{"merge.renames=true", "merge.renames=false"} {
-		tree, err := r.differenceOn(ctx, from, to, onto, "", how)
-		if _, isConflict = errors.AsType[*ConflictError](err); isConflict {
-			continue
-		}
-		if err != nil {
-			return false, false, err
-		}
-		has, err := r.isTree(ctx, onto, tree)
-		return !has, false, err
-	}
-	return true, true, nil
-}
-
-func (r *Repo) sameTree(ctx context.Context, one, other string) (bool, error) {
-	_, err := r.at(ctx, r.Top, nil, "diff", "--quiet", "--no-ext-diff", "--no-textconv", one, other, "--")
-	if exitCode(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // hasIn is isAncestor for a commit that may be gone.
@@ -371,24 +210,35 @@ func (r *Repo) merged(ctx context.Context, s *Standing) (string, error) {
 	if s.undone != nil {
 		return "", s.undone
 	}
-	if s.from != "" {
-		// Else somebody has set the branch back, or made it anew: what it has not is not taken out.
-		goesOn, err := r.isAncestor(ctx, s.from, s.Tip)
-		if err != nil {
-			return "", err
-		}
-		if goesOn {
-			return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
-		}
+	goesOn, err := r.goesOn(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if goesOn {
+		return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
 	}
 	ours := s.Head
 	if s.ours != s.Head {
-		var err error
 		if ours, err = r.commitTree(ctx, r.Top, s.ours, []string{s.Head}, "difference", epoch); err != nil {
 			return "", err
 		}
 	}
 	return r.merge(ctx, ours, s.Tip, bothChanged)
+}
+
+// goesOn reports whether what the branch has since the last part came is what it brings. It is not
+// where somebody has set the branch back, or made it anew: what it has not is not taken out. Neither is
+// it where the branch was brought up to date with the checkout since: then git itself knows best what
+// both have.
+func (r *Repo) goesOn(ctx context.Context, s *Standing) (bool, error) {
+	if s.from == "" {
+		return false, nil
+	}
+	if has, err := r.isAncestor(ctx, s.from, s.Tip); err != nil || !has {
+		return false, err
+	}
+	isUpToDate, err := r.hasIn(ctx, s.last, s.Tip)
+	return !isUpToDate, err
 }
 
 // keep leaves on record, once the checkout comes to a commit that has all of the branch, the parts
@@ -431,6 +281,6 @@ func (r *Repo) Brings(ctx context.Context, s *Standing) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	has, err := r.isTree(ctx, s.Head, tree)
+	has, err := r.sameTree(ctx, s.Head, tree)
 	return !has, err
 }

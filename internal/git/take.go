@@ -63,48 +63,10 @@ func (r *Repo) Merge(ctx context.Context, branch Branch, message, squash string)
 	return s, after, checkout.keep(ctx, s, after)
 }
 
-// differenceOn is the tree that the difference between two commits or trees makes of a third: see
-// merge.
-func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string, how ...string) (string, error) {
-	var commits []string
-	for _, tree := range []string{from, to, onto} {
-		commit, err := r.commitTree(ctx, r.Top, tree+"^{tree}", commits[:min(1, len(commits))], "difference", epoch)
-		if err != nil {
-			return "", err
-		}
-		commits = append(commits, commit)
-	}
-	return r.merge(ctx, commits[2], commits[1], conflict, how...)
-}
-
-// isTree reports whether a commit, or a tree, has the files of a tree.
-func (r *Repo) isTree(ctx context.Context, commit, tree string) (bool, error) {
-	has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", commit+"^{tree}")
-	return strings.TrimSpace(has) == tree, err
-}
-
-// merge is the tree that two commits come to, with settings of git that say how.
-func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string, how ...string) (tree string, err error) {
-	// That a folder was renamed says nothing about files that are somebody else's.
-	args := []string{"-c", "merge.directoryRenames=false"}
-	for _, setting := range how {
-		args = append(args, "-c", setting)
-	}
-	out, err := r.at(ctx, r.Top, nil, append(args, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)...)
-	if err != nil {
-		if exitCode(err) == 1 {
-			return "", &ConflictError{conflict, strings.Split(strings.TrimSpace(out), "\n")[1:]}
-		}
-		return "", err
-	}
-	tree, _, _ = strings.Cut(out, "\n")
-	return tree, nil
-}
-
 // taken is the commit that the checkout comes to: the one it is at, where all is there
 // already. It is made beside the checkout, so that what is staged there is no part of it.
 func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash string) (string, error) {
-	hasAll, err := r.isTree(ctx, s.Head, merged)
+	hasAll, err := r.sameTree(ctx, s.Head, merged)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +81,7 @@ func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash s
 		return "", err
 	}
 	if common == s.Head {
-		if isTip, err := r.isTree(ctx, s.Tip, merged); err != nil || isTip {
+		if isTip, err := r.sameTree(ctx, s.Tip, merged); err != nil || isTip {
 			return s.Tip, err
 		}
 	}
@@ -204,7 +166,7 @@ func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (string
 			return "", err
 		}
 	}
-	if has, err := checkout.isTree(ctx, head, tree); err != nil || has || tree == head {
+	if has, err := checkout.sameTree(ctx, head, tree); err != nil || has || tree == head {
 		return head, err
 	}
 	if err := checkout.mayTake(ctx, head, tree); err != nil {

@@ -73,3 +73,93 @@ func TestOnlyTheBranchsOwnCommitsAreMergedByHand(t *testing.T) {
 		}
 	}
 }
+
+// Who goes on from what a branch brought has it still: they move what it added, and change what it
+// changed.
+func TestWhatSomebodyGoesOnFromIsThere(t *testing.T) {
+	for name, edit := range map[string]string{
+		"moved":         "mkdir pkg; git mv new.go pkg/new.go; printf 'one\\npkg.bar()\\nthree\\n' >main.go",
+		"moved alone":   "mkdir pkg; git mv new.go pkg/new.go",
+		"moved in two":  "mkdir pkg; git mv new.go pkg/new.go; git commit -qm move; printf 'one\\npkg.bar()\\nthree\\n' >main.go",
+		"put elsewhere": "git rm -q new.go; printf 'one\\nbar() and what is new\\nthree\\n' >main.go",
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, k *taker, squash string) {
+				k.own("printf 'one\\nfoo()\\nthree\\n' >main.go")
+				sh(t, k.tree, "git merge -q main")
+				k.base = headOf2(t, k.Repo)
+				k.build("printf 'one\\nbar()\\nthree\\n' >main.go; printf 'package x\\nfunc bar() {}\\n// long enough text\\n' >new.go")
+				k.take(squash)
+				k.own(edit)
+				k.brings(true, false)
+				if before, after := k.take(squash); before != after {
+					t.Error("it is taken again")
+				}
+			})
+		})
+	}
+}
+
+// What was put back by hand is there, whoever goes on from it.
+func TestWhatWasPutBackByHandIsThere(t *testing.T) {
+	for name, undo := range map[string]func(k *taker){
+		"taken back": func(k *taker) { k.back() },
+		"by hand":    func(k *taker) { k.own("git diff --binary HEAD " + k.parts[0].Before + " | git apply --index") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, k *taker, squash string) {
+				k.build("printf '1\\nA\\n3\\n' >a.txt; echo new >new.txt")
+				k.take(squash)
+				undo(k)
+				k.brings(false, true)
+				sh(t, k.Top, "git revert --no-edit HEAD")
+				k.brings(true, false)
+				k.own("printf '1\\nA2\\n3\\n' >a.txt")
+				k.brings(true, false)
+			})
+		})
+	}
+}
+
+// A branch that was brought up to date brings nothing that the checkout has changed since.
+func TestABranchThatWasBroughtUpToDateBringsOnlyItsOwn(t *testing.T) {
+	eachUpdate(t, func(t *testing.T, k *taker, squash, update string) {
+		k.own("echo v0 >x.txt")
+		sh(t, k.tree, "git merge -q main")
+		k.base = headOf2(t, k.Repo)
+		k.build("echo A >a.txt")
+		k.take(squash)
+		k.own("echo v1 >x.txt")
+		sh(t, k.tree, update)
+		k.build("echo more >more.txt")
+		k.own("echo v2 >x.txt")
+		k.brings(true, true)
+		k.take(squash)
+		k.has("a.txt A\nmore.txt more\nsub/b.txt b\nx.txt v2")
+		k.back()
+		k.has("a.txt a\nsub/b.txt b\nx.txt v2")
+	})
+}
+
+// Files are named as they are.
+func TestAConflictNamesFilesAsTheyAre(t *testing.T) {
+	k := newTaker(t)
+	k.build("echo A >Grüße.txt; echo A >'a b\"c.txt'")
+	k.own("echo mine >Grüße.txt; echo mine >'a b\"c.txt'")
+	_, _, err := k.try("")
+	if err == nil || err.Error() != bothChanged+": Grüße.txt, a b\"c.txt" {
+		t.Error(err)
+	}
+}
+
+// A submodule is part of what a branch brings, whatever the user's git leaves out.
+func TestASubmoduleIsPartOfABranch(t *testing.T) {
+	k := newTaker(t)
+	k.build("git update-index --add --cacheinfo 160000," + k.base + ",module; mkdir -p module")
+	sh(t, k.Top, "git config diff.ignoreSubmodules all")
+	k.brings(false, true)
+	k.take("")
+	k.brings(true, false)
+	k.back()
+	k.brings(false, true)
+}
