@@ -45,7 +45,7 @@ func TestIgnoredFilesAreNotWrittenOver(t *testing.T) {
 		k.build("git rm -q local.cfg; echo local.cfg >.gitignore")
 		k.take("")
 		sh(t, k.Top, "echo secret >local.cfg")
-		_, err := k.Revert(t.Context(), k.stands().In, "Revert it")
+		_, _, err := k.Revert(t.Context(), k.stands().In, "Revert it")
 		refused(t, k, err, "local.cfg")
 	})
 	t.Run("written meanwhile", func(t *testing.T) {

@@ -36,11 +36,11 @@ type Branch struct {
 type Standing struct {
 	// Head is the commit that the checkout is at, Tip the branch's, which is empty where it is gone.
 	Head, Tip string
-	// Parts are all that anything is known of, in order. In are those that are there, Elsewhere those
-	// that are not and never were as far as the checkout's history says; the others were undone.
-	Parts, In, Elsewhere []Part
+	// Parts are all that anything is known of, in order, In those that are there.
+	Parts, In []Part
 
 	gone   []Part // what was undone
+	others []Part // what is not there and never was, as far as the checkout's history says
 	ours   string // the tree that head and what was undone come to: head, where that is nothing
 	from   string // what the branch was at when the last part came; empty where none has
 	last   string // what the checkout came to then
@@ -53,16 +53,52 @@ func (s *Standing) WasUndone() bool { return s.ours != s.Head || s.undone != nil
 // Stands finds out how the checkout stands to a branch. Commits of the branch's own that somebody has
 // merged by hand are parts as well.
 func (r *Repo) Stands(ctx context.Context, branch Branch) (*Standing, error) {
-	head, err := r.Base(ctx, "")
+	head, err := r.head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return r.standsAt(ctx, head, branch)
 }
 
-// IsIn reports whether another branch than the one that is checked out has something of a branch: see
-// [Repo.Stands].
-func (r *Repo) IsIn(ctx context.Context, into string, branch Branch) (bool, error) {
+// Elsewhere are the branches that have something of one, but for itself and what is checked out: of
+// those that it was taken into, and, where one of these is not there by its name any more, of all that
+// have what they came to.
+func (r *Repo) Elsewhere(ctx context.Context, branch Branch, into []string) (names []string, err error) {
+	here, err := r.Branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	into = slices.Clone(into)
+	if slices.ContainsFunc(into, func(name string) bool { return r.tipOf(ctx, name) == "" }) {
+		s, err := r.Stands(ctx, branch)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range s.others {
+			holders, err := r.at(ctx, r.Top, nil, "for-each-ref", "--format=%(refname:lstrip=2)", "--contains="+part.After, "refs/heads/")
+			if err != nil {
+				return nil, err
+			}
+			into = append(into, strings.Fields(holders)...)
+		}
+	}
+	for i, name := range into {
+		if name == here || name == branch.Name || slices.Contains(into[:i], name) {
+			continue
+		}
+		has, err := r.isIn(ctx, name, branch)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// isIn reports whether another branch than the one that is checked out has something of a branch.
+func (r *Repo) isIn(ctx context.Context, into string, branch Branch) (bool, error) {
 	head := r.tipOf(ctx, into)
 	if head == "" {
 		return false, nil
@@ -173,7 +209,7 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 	case isThere:
 		s.In, s.from, s.last = append(s.In, part), part.Tip, part.After
 	case !has:
-		s.Elsewhere = append(s.Elsewhere, part)
+		s.others = append(s.others, part)
 	default:
 		s.gone, s.from, s.last = append(s.gone, part), part.Tip, part.After
 		ours, err := r.differenceOn(ctx, part.Before, part.After, s.ours, bothChanged)
@@ -255,7 +291,7 @@ func (r *Repo) keep(ctx context.Context, s *Standing, commit string) error {
 			if !has {
 				part.Seen = s.Head
 			}
-		} else if slices.Contains(s.Elsewhere, part) {
+		} else if slices.Contains(s.others, part) {
 			var err error
 			if isIn, err = r.changes(ctx, part.Before, part.After, commit); err != nil {
 				return err

@@ -42,6 +42,9 @@ var ErrNoBranch = errors.New("there is no branch")
 func (r *Repo) Merge(ctx context.Context, branch Branch, message, squash string) (*Standing, string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
+	if err := checkout.isAtRest(ctx); err != nil {
+		return nil, "", err
+	}
 	s, err := checkout.Stands(ctx, branch)
 	if err != nil {
 		return nil, "", err
@@ -151,32 +154,33 @@ func userSettings() []string {
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0"}
 }
 
-// Revert takes parts back out of the checkout, the last first, as one commit. It returns the
-// commit that the checkout is at, where nothing of them is there any more.
-func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (string, error) {
+// Revert returns the commit that the checkout is at, and the one that it comes to where parts are
+// taken back out of it, the last first: the same where nothing of them is there any more. Like
+// [Repo.Merge] it does not touch the checkout.
+func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (before, after string, err error) {
 	checkout := *r
 	checkout.settings = userSettings()
-	head, err := checkout.Base(ctx, "")
+	if err := checkout.isAtRest(ctx); err != nil {
+		return "", "", err
+	}
+	head, err := checkout.head(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	tree := head
 	for _, part := range slices.Backward(parts) {
 		if tree, err = checkout.differenceOn(ctx, part.After, part.Before, tree, "these files were changed since"); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
-	if has, err := checkout.sameTree(ctx, head, tree); err != nil || has || tree == head {
-		return head, err
+	if has, err := checkout.sameTree(ctx, head, tree); err != nil || has {
+		return head, head, err
 	}
 	if err := checkout.mayTake(ctx, head, tree); err != nil {
-		return "", err
+		return "", "", err
 	}
-	commit, err := r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
-	if err != nil {
-		return "", err
-	}
-	return commit, r.Advance(ctx, commit)
+	after, err = r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
+	return head, after, err
 }
 
 // Patch is what a branch changes, as a patch that git can apply.

@@ -89,7 +89,10 @@ func (k *taker) stands() *Standing {
 func (k *taker) back() {
 	k.t.Helper()
 	s := k.stands()
-	commit, err := k.Revert(k.t.Context(), s.In, "Revert it")
+	_, commit, err := k.Revert(k.t.Context(), s.In, "Revert it")
+	if err == nil {
+		err = k.Advance(k.t.Context(), commit)
+	}
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -242,7 +245,7 @@ func TestWhatWasChangedSinceStays(t *testing.T) {
 	k.build("echo wish >wish.txt")
 	k.take("")
 	k.has("a.txt A\nnew.txt mine\nsub/b.txt b\nwish.txt wish")
-	_, err := k.Revert(t.Context(), k.stands().In, "Revert it")
+	_, _, err := k.Revert(t.Context(), k.stands().In, "Revert it")
 	if conflict, ok := errors.AsType[*ConflictError](err); !ok || len(conflict.Files) != 1 || conflict.Files[0] != "new.txt" {
 		t.Fatal(err)
 	}
@@ -385,7 +388,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.take("squashed")
 	sh(t, k.Top, "git switch -q main")
 	k.brings(false, true)
-	if s := k.stands(); len(s.Elsewhere) != 1 {
+	if s := k.stands(); len(s.others) != 1 {
 		t.Fatalf("%+v", s)
 	}
 	k.take("squashed")
@@ -396,7 +399,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.has("a.txt a\nf.txt f\nsub/b.txt b")
 	isIn := func(want bool) {
 		t.Helper()
-		if has, err := k.IsIn(t.Context(), "main", k.branch()); err != nil || has != want {
+		if has, err := k.isIn(t.Context(), "main", k.branch()); err != nil || has != want {
 			t.Fatal(has, err)
 		}
 	}
@@ -405,7 +408,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.brings(true, false)
 	k.back()
 	isIn(false)
-	if has, err := k.IsIn(t.Context(), "nowhere", k.branch()); err != nil || has {
+	if has, err := k.isIn(t.Context(), "nowhere", k.branch()); err != nil || has {
 		t.Fatal(has, err)
 	}
 }

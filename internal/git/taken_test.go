@@ -163,3 +163,57 @@ func TestASubmoduleIsPartOfABranch(t *testing.T) {
 	k.back()
 	k.brings(false, true)
 }
+
+// Where a branch that something was taken into has another name now, or none was checked out, it is
+// found all the same.
+func TestABranchIsFoundWhereItWasTaken(t *testing.T) {
+	for name, commands := range map[string][2]string{
+		"renamed":  {"git switch -qc feature", "git branch -m feature other; git switch -q main"},
+		"detached": {"git switch -q --detach", "git switch -qc other; git switch -q main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, k *taker, squash string) {
+				k.build("echo A >a.txt")
+				sh(t, k.Top, commands[0])
+				k.take(squash)
+				sh(t, k.Top, commands[1])
+				into := map[string]string{"renamed": "feature", "detached": "HEAD"}[name]
+				if names, err := k.Elsewhere(t.Context(), k.branch(), []string{"main", into}); err != nil || len(names) != 1 || names[0] != "other" {
+					t.Error(names, err)
+				}
+				sh(t, k.Top, "git switch -q other")
+				k.brings(true, false)
+				if names, err := k.Elsewhere(t.Context(), k.branch(), []string{"main", into}); err != nil || names != nil {
+					t.Error(names, err)
+				}
+			})
+		})
+	}
+}
+
+// In the middle of something else it can be said how a checkout stands, and nothing is done.
+func TestNothingIsTakenInTheMiddleOfSomethingElse(t *testing.T) {
+	k := newTaker(t)
+	k.build("echo A >a.txt")
+	k.take("")
+	k.build("echo B >b.txt")
+	sh(t, k.Top, "git bisect start")
+	k.brings(true, true)
+	_, _, err := k.try("")
+	_, _, back := k.Revert(t.Context(), k.stands().In, "Revert it")
+	for _, err := range []error{err, back} {
+		if err == nil || err.Error() != "the repository is in the middle of a bisect: finish it first" {
+			t.Error(err)
+		}
+	}
+}
+
+// A file that was moved is there, where it is all that was brought.
+func TestAFileThatWasMovedIsThere(t *testing.T) {
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo 'a long enough text' >new.txt")
+		k.take(squash)
+		k.own("git mv new.txt moved.txt")
+		k.brings(true, false)
+	})
+}
