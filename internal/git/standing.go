@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -116,8 +117,22 @@ func (r *Repo) tipOf(ctx context.Context, branch string) string {
 	return strings.TrimSpace(tip)
 }
 
+// standsAt is Stands for a commit that a checkout is at, which is found out once.
 func (r *Repo) standsAt(ctx context.Context, head string, branch Branch) (*Standing, error) {
-	s := &Standing{Head: head, Tip: r.tipOf(ctx, branch.Name), ours: head}
+	tip := r.tipOf(ctx, branch.Name)
+	key := fmt.Sprintf("%q %s %s %s %q %q", r.Dir, head, tip, branch.Base, branch.Mark, branch.Brought)
+	if s := stood.get(key); s != nil && (s.ours == head || r.hasObject(ctx, s.ours)) {
+		return s, nil
+	}
+	s, err := r.findStanding(ctx, head, tip, branch)
+	if err == nil && len(s.Parts) >= len(branch.Brought) { // else it lacks commits, which may come back
+		stood.put(key, s)
+	}
+	return s, err
+}
+
+func (r *Repo) findStanding(ctx context.Context, head, tip string, branch Branch) (*Standing, error) {
+	s := &Standing{Head: head, Tip: tip, ours: head}
 	for _, part := range branch.Brought {
 		if err := r.weigh(ctx, s, part); err != nil {
 			return nil, err
