@@ -32,7 +32,7 @@ func (s *Site) Take(ctx context.Context, folder, message, squash string) (before
 	if err != nil || after == stands.Head {
 		return after, after, err
 	}
-	s.Taking = append(stands.Parts, git.Part{Before: stands.Head, After: after, Tip: stands.Tip})
+	s.Taking, s.Undoing = append(stands.Parts, git.Part{Before: stands.Head, After: after, Tip: stands.Tip}), nil
 	if into = cmp.Or(into, "HEAD"); !slices.Contains(s.Into, into) {
 		s.Into = append(s.Into, into)
 	}
@@ -77,7 +77,7 @@ func (s *Site) Revert(ctx context.Context, repo *git.Repo, folder, message strin
 			brought[i].Undone = after
 		}
 	}
-	s.Undoing = &Undoing{Brought: brought, Before: before, After: after}
+	s.Taking, s.Undoing = nil, &Undoing{Brought: brought, Before: before, After: after}
 	if err := s.Save(folder); err != nil {
 		return nil, "", err
 	}

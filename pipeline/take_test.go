@@ -240,3 +240,21 @@ func TestADeliveryIsToldByItsCommits(t *testing.T) {
 		t.Errorf("it has %s", got)
 	}
 }
+
+// What was begun and has come to nothing is not what comes after it.
+func TestATakeAfterATakeBackThatWasKilledIsOne(t *testing.T) {
+	o, tip := builtSite(t)
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", "squashed"); err != nil {
+		t.Fatal(err)
+	}
+	back := run(t, o.Repo, "git commit-tree -p HEAD -m back "+o.Base+"^{tree}")
+	o.Undoing = &Undoing{Before: run(t, o.Repo, "git rev-parse HEAD"), After: back}
+	run(t, o.Repo, "git reset -q --hard "+o.Base+"; echo mine >mine.txt; git add -A; git commit -qm mine")
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+		t.Fatal(err)
+	}
+	site, err := ReadSite(o.folder)
+	if err != nil || len(site.Takes) != 2 || site.Takes[1].Back || site.Undoing != nil || len(site.Brought) != 1 || site.Brought[0].Tip != tip {
+		t.Errorf("on file is %+v, %v", site, err)
+	}
+}

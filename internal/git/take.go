@@ -138,8 +138,11 @@ func (r *Repo) inTheWay(ctx context.Context, head, to string) (list []string, er
 	defer root.Close()
 	for _, name := range added {
 		for at := name; at != "."; at = path.Dir(at) {
-			if info, err := root.Lstat(filepath.FromSlash(at)); err != nil || info.IsDir() || at != name && slices.Contains(all, at) {
-				continue // a folder with something in it git leaves alone itself
+			// A folder with something in it git leaves alone itself. What is the branch's own doing is no
+			// obstacle: a file that becomes a folder, or whose name is written in other letters.
+			if info, err := root.Lstat(filepath.FromSlash(at)); err != nil || info.IsDir() || at != name && slices.Contains(all, at) ||
+				slices.ContainsFunc(all, func(other string) bool { return other != at && strings.EqualFold(other, at) }) {
+				continue
 			}
 			if !slices.Contains(list, at) {
 				list = append(list, at)
