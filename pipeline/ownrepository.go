@@ -55,10 +55,10 @@ type publication struct {
 }
 
 // publishTool shows the result in the checkout of a repository that was made for it, unless
-// somebody has taken it back.
+// somebody has taken it back, or has begun to.
 func (s *workshop) publishTool() troupe.Tool {
 	return onSite(s, "publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, o *openSite, _ struct{}) (publication, error) {
-		if n := len(o.Takes); !o.Own || n > 0 && o.Takes[n-1].Back {
+		if n := len(o.Takes); !o.Own || o.Undoing != nil || n > 0 && o.Takes[n-1].Back {
 			return publication{}, nil
 		}
 		stands, err := o.Stands(ctx, o.repo)

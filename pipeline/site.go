@@ -39,11 +39,13 @@ type Site struct {
 	// Brought is what was taken of the branch, in order. What is in the checkout of it now,
 	// [Site.Stands] says.
 	Brought []git.Part `json:"brought,omitempty"`
-	// Into are the branches that were checked out then.
+	// Into are the branches that were checked out then, HEAD where none was.
 	Into []string `json:"into,omitempty"`
 	// Taking is what Brought becomes with a take that has begun and is not known to have come
 	// to its end.
 	Taking []git.Part `json:"taking,omitempty"`
+	// Undoing is a take-back that has begun and is not known to have come to its end.
+	Undoing *Undoing `json:"undoing,omitempty"`
 	// Takes are when the branch was taken, and taken back, in order.
 	Takes []Take `json:"takes,omitempty"`
 	// SetupTrees are those that the setup was allowed to run on: see [state].

@@ -128,3 +128,133 @@ func TestAWorktreeWhoseGitWasKilledIsMadeAnew(t *testing.T) {
 		t.Errorf("it has %s", got)
 	}
 }
+
+// What git has refused to begin is not taken for something that was killed: what somebody changes
+// afterwards is theirs.
+func TestATakeThatIsRefusedHasNotBegun(t *testing.T) {
+	for name, in := range map[string]string{"a file": "mkdir new.txt; echo mine >new.txt/mine", "a lock": ": >.git/index.lock"} {
+		t.Run(name, func(t *testing.T) {
+			o, tip := builtSite(t)
+			run(t, o.Repo, in)
+			if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err == nil {
+				t.Fatal("it is taken")
+			}
+			if site, err := ReadSite(o.folder); err != nil || site.Taking != nil {
+				t.Errorf("on file is %v, %v", site.Taking, err)
+			}
+			run(t, o.Repo, "rm -rf new.txt .git/index.lock; : >a.txt")
+			if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); !isConflict(err) {
+				t.Error(err)
+			}
+			if got := run(t, o.Repo, "cat a.txt; git status --porcelain"); got != "M a.txt" {
+				t.Errorf("it has %s", got)
+			}
+			run(t, o.Repo, "git checkout -q a.txt")
+			if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+				t.Fatal(err)
+			}
+			o.wasTaken(t, tip)
+		})
+	}
+}
+
+// Taking back is killed anywhere: the next one takes it back once, and says so.
+func TestATakeBackThatIsKilledGoesOn(t *testing.T) {
+	for name, left := range map[string]string{
+		"before the checkout":           ":",
+		"in the middle of the checkout": "printf 'a' >a.txt; rm new.txt",
+		"with the lock":                 "printf 'a' >a.txt; : >.git/index.lock",
+		"after the checkout":            "git merge -q --ff-only",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, tip := builtSite(t)
+			if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+				t.Fatal(err)
+			}
+			back := run(t, o.Repo, "git commit-tree -p HEAD -m back "+o.Base+"^{tree}")
+			undone := o.first(tip)
+			undone.Undone = back
+			o.Own, o.Undoing = true, &Undoing{Brought: []git.Part{undone}, Before: tip, After: back}
+			if name == "after the checkout" {
+				left += " " + back
+			}
+			run(t, o.Repo, left)
+			for n := range 2 {
+				stands, reverted, err := o.Revert(t.Context(), o.repo, o.folder, "back")
+				if err != nil || (len(stands.In) > 0) != (reverted != "") || n == 1 && reverted != "" {
+					t.Fatal(stands, reverted, err)
+				}
+				site, err := ReadSite(o.folder)
+				if err != nil || len(site.Takes) != 2 || !site.Takes[1].Back || site.Undoing != nil || len(site.Brought) != 1 || site.Brought[0].Undone != run(t, o.Repo, "git rev-parse HEAD") {
+					t.Errorf("on file is %+v, %v", site, err)
+				}
+				if got := run(t, o.Repo, "cat a.txt; git status --porcelain; git rev-list --count "+tip+"..HEAD"); got != "a\n1" {
+					t.Errorf("the checkout has %s", got)
+				}
+			}
+		})
+	}
+}
+
+// It is on record before the checkout is touched.
+func TestATakeBackIsOnRecordBeforeItBegins(t *testing.T) {
+	o, tip := builtSite(t)
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+		t.Fatal(err)
+	}
+	run(t, o.Repo, "mkfifo .git/begun .git/go; git config filter.slow.smudge 'echo >.git/begun; cat .git/go; cat'; echo 'a.txt filter=slow' >.git/info/attributes")
+	done := make(chan error)
+	go func() {
+		_, _, err := o.Revert(t.Context(), o.repo, o.folder, "back")
+		done <- err
+	}()
+	run(t, o.Repo, "cat .git/begun")
+	site, err := ReadSite(o.folder)
+	if err != nil || site.Undoing == nil || site.Undoing.Before != tip {
+		t.Errorf("on file is %+v, %v", site, err)
+	}
+	run(t, o.Repo, ": >.git/go")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// The commits of a delivery are told by their trailer: what was merged by hand is there, and what
+// somebody has committed themselves is not the delivery's when its branch is brought up to date.
+func TestADeliveryIsToldByItsCommits(t *testing.T) {
+	o, _ := builtSite(t)
+	stands := func(want int) {
+		t.Helper()
+		if s, err := o.Stands(t.Context(), o.repo); err != nil || len(s.In) != want {
+			t.Errorf("in are %+v, %v", s.In, err)
+		}
+	}
+	run(t, o.Repo, "echo mine >mine.txt; git add -A; git commit -qm mine; git -C "+o.Worktree+" merge -q --no-edit main")
+	stands(0)
+	run(t, o.Repo, "git merge -q --ff-only "+o.Branch)
+	stands(1)
+	if _, _, err := o.Revert(t.Context(), o.repo, o.folder, "back"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, o.Repo, "cat a.txt mine.txt; ls"); got != "a\nmine\na.txt\nmine.txt" {
+		t.Errorf("it has %s", got)
+	}
+}
+
+// What was begun and has come to nothing is not what comes after it.
+func TestATakeAfterATakeBackThatWasKilledIsOne(t *testing.T) {
+	o, tip := builtSite(t)
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", "squashed"); err != nil {
+		t.Fatal(err)
+	}
+	back := run(t, o.Repo, "git commit-tree -p HEAD -m back "+o.Base+"^{tree}")
+	o.Undoing = &Undoing{Before: run(t, o.Repo, "git rev-parse HEAD"), After: back}
+	run(t, o.Repo, "git reset -q --hard "+o.Base+"; echo mine >mine.txt; git add -A; git commit -qm mine")
+	if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+		t.Fatal(err)
+	}
+	site, err := ReadSite(o.folder)
+	if err != nil || len(site.Takes) != 2 || site.Takes[1].Back || site.Undoing != nil || len(site.Brought) != 1 || site.Brought[0].Tip != tip {
+		t.Errorf("on file is %+v, %v", site, err)
+	}
+}

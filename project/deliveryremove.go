@@ -105,6 +105,7 @@ func (p *Project) removeDelivery(ctx context.Context, folder string) error {
 	}
 	left := pipeline.Site{
 		Session: site.Session, ID: site.ID, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created, Own: site.Own,
+		Brought: site.Brought, Into: site.Into, Taking: site.Taking, Undoing: site.Undoing, Takes: site.Takes,
 		Deleted: time.Now(),
 	}
 	if err := left.Save(folder); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,10 +26,10 @@ var (
 
 // hold keeps others, of this process and of others, from taking, reverting or dropping
 // deliveries until release is called. The site is read anew: it is as they have left it.
-func (p *Project) hold(site *pipeline.Site) (release func(), err error) {
+func (p *Project) hold(ctx context.Context, site *pipeline.Site) (release func(), err error) {
 	lock := flock.New(filepath.Join(p.deliveriesDir(), "lock"))
-	if err := lock.Lock(); err != nil {
-		return nil, err
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("wait for whoever takes a delivery, or takes one back: %w", err)
 	}
 	release = func() { _ = lock.Close() }
 	now, err := pipeline.ReadSite(p.SiteFolder(site))
@@ -49,7 +48,7 @@ func (p *Project) hold(site *pipeline.Site) (release func(), err error) {
 // where squash says so, and returns the commits that this was at before and is at then: the same
 // where all is there already. Nothing is done where that would conflict.
 func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (before, after string, err error) {
-	release, err := p.hold(site)
+	release, err := p.hold(ctx, site)
 	if err != nil {
 		return "", "", err
 	}
@@ -85,9 +84,12 @@ func (p *Project) noteTakes(ctx context.Context) {
 }
 
 // UndoDelivery reverts what was applied of a delivery, by a commit that it returns; or, where nothing
-// is, drops the delivery.
+// was, or it was reverted, drops the delivery. Where somebody else has taken it out it fails.
 func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
 	reverted, err = p.RevertDelivery(ctx, site)
+	if errors.Is(err, errTakenBack) && takenOnFile(site).Any { // which nothing but the files of the checkout says
+		return "", fmt.Errorf("delivery %s was applied, and what is checked out has it no more: somebody has taken it out by hand; nothing was done; to remove its branch and its worktree: troupe deliveries undo %s --drop", site.ID, site.ID)
+	}
 	if errors.Is(err, errNotTaken) || errors.Is(err, errTakenBack) {
 		return "", p.DropDelivery(ctx, site)
 	}
@@ -97,7 +99,7 @@ func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (revert
 // RevertDelivery takes what was applied of a delivery back out of the checkout, by a commit
 // that it returns. What was built stays on the delivery's branch.
 func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
-	release, err := p.hold(site)
+	release, err := p.hold(ctx, site)
 	if err != nil {
 		return "", err
 	}
@@ -106,29 +108,17 @@ func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reve
 	if err != nil {
 		return "", err
 	}
-	if err := site.NoteTaken(ctx, p.SiteFolder(site)); err != nil {
-		return "", err
-	}
 	if !site.Dropped.IsZero() {
 		return "", pipeline.ErrDropped
 	}
-	stands, err := site.Stands(ctx, repo)
-	if err == nil && len(stands.In) == 0 {
-		return "", cmp.Or(isElsewhere(ctx, repo, site), whyNotIn(site))
-	}
-	if err == nil {
-		reverted, err = repo.Revert(ctx, stands.In, "Revert delivery "+site.ID+"\n")
-	}
+	stands, reverted, err := site.Revert(ctx, repo, p.SiteFolder(site), "Revert delivery "+site.ID+"\n")
 	if err != nil {
 		return "", fmt.Errorf("delivery %s was not reverted: %w", site.ID, err)
 	}
-	for i, part := range stands.Parts {
-		if slices.Contains(stands.In, part) {
-			stands.Parts[i].Undone = reverted
-		}
+	if len(stands.In) == 0 {
+		return "", cmp.Or(isElsewhere(ctx, repo, site), whyNotIn(site))
 	}
-	site.Brought, site.Takes = stands.Parts, append(site.Takes, pipeline.Take{At: time.Now(), Back: true})
-	return reverted, site.Save(p.SiteFolder(site))
+	return reverted, nil
 }
 
 // whyNotIn says why there is nothing of a delivery to take back.
@@ -188,7 +178,7 @@ func takenIn(ctx context.Context, repo *git.Repo, site *pipeline.Site) (taken Ta
 // what was tried. What was taken is to be reverted first. The plan and the documents stay for
 // as long as its session does.
 func (p *Project) DropDelivery(ctx context.Context, site *pipeline.Site) error {
-	release, err := p.hold(site)
+	release, err := p.hold(ctx, site)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gofrs/flock"
 
 	"github.com/troupe-dev/troupe/pipeline"
 )
@@ -264,5 +267,65 @@ func TestTheDiffOfADeliveryOutlivesItsBranch(t *testing.T) {
 	git(t, d.repo, "gc", "-q", "--prune=now")
 	if diff, err := d.DeliveryDiff(t.Context(), site, ""); err == nil || !strings.Contains(err.Error(), "the branch "+site.Branch+" was removed, and its commit") {
 		t.Errorf("%q, %v", diff, err)
+	}
+}
+
+// That somebody has taken a delivery out by hand is a guess: its branch is removed by whoever says so.
+func TestWhatWasTakenOutByHandIsDroppedOnlyOnDemand(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	before := git(t, d.repo, "rev-parse", "main")
+	if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.repo, "reset", "-q", "--hard", before)
+	_, err := d.UndoDelivery(t.Context(), site)
+	if err == nil || !strings.Contains(err.Error(), "troupe deliveries undo "+site.ID+" --drop") || git(t, d.repo, "branch", "--list", site.Branch) == "" {
+		t.Errorf("it is undone: %v", err)
+	}
+	if err := d.DropDelivery(t.Context(), site); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a delivery whose session was deleted it is still known what was taken of it.
+func TestWhatWasTakenOutlivesTheSession(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	before := git(t, d.repo, "rev-parse", "main^{tree}")
+	git(t, d.repo, "commit", "-q", "--allow-empty", "-m", "own")
+	if _, _, err := d.ApplyDelivery(t.Context(), site, true); err != nil {
+		t.Fatal(err)
+	}
+	d.delete(site)
+	left, err := d.Site(site.ID)
+	if err != nil || left.Deleted.IsZero() || len(left.Brought) != 1 || len(left.Into) != 1 || len(left.Takes) != 1 {
+		t.Fatalf("%+v, %v", left, err)
+	}
+	if err := d.DropDelivery(t.Context(), left); err == nil || !strings.Contains(err.Error(), "take it back first") {
+		t.Error(err)
+	}
+	if _, err := d.RevertDelivery(t.Context(), left); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != before {
+		t.Error(err)
+	}
+	if _, err := d.UndoDelivery(t.Context(), left); err != nil {
+		t.Error(err)
+	}
+	d.isGone(site, false, false)
+}
+
+// Whoever waits for another who takes a delivery waits no longer than they want to.
+func TestNobodyWaitsForADeliveryForLonger(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	lock := flock.New(filepath.Join(filepath.Dir(d.SiteFolder(site)), "lock"))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := d.ApplyDelivery(ctx, site, false); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -331,8 +331,15 @@ func (p *program) applyCommand() *cobra.Command {
 }
 
 func (p *program) undoCommand() *cobra.Command {
+	var drop bool
 	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
-		reverted, err := project.UndoDelivery(ctx, site)
+		undo := project.UndoDelivery
+		if drop {
+			undo = func(ctx context.Context, site *pipeline.Site) (string, error) {
+				return "", project.DropDelivery(ctx, site)
+			}
+		}
+		reverted, err := undo(ctx, site)
 		if err != nil {
 			return err
 		}
@@ -352,6 +359,7 @@ func (p *program) undoCommand() *cobra.Command {
 		return nil
 	})
 	c.Aliases = []string{"drop"}
+	c.Flags().BoolVar(&drop, "drop", false, "remove its branch and worktree; nothing is done where it is applied")
 	return c
 }
 

@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// Advance moves the checkout forward to a commit that follows the one it is at. Whoever
-// comes after one that was killed waits for what git still does of that.
+// Advance moves the checkout forward to a commit that follows the one it is at. Once that has
+// begun, it goes on whether ctx is done or not, and no file that is not committed is written over, those
+// that git ignores included. Whoever comes after one that was killed waits for what git still does of that.
 func (r *Repo) Advance(ctx context.Context, to string) error {
 	lock, err := r.lockCheckout(ctx)
 	if err != nil {
@@ -22,8 +23,36 @@ func (r *Repo) Advance(ctx context.Context, to string) error {
 	defer lock.Close()
 	checkout := *r
 	checkout.settings = userSettings()
-	_, err = checkout.runHolding(ctx, lock, r.Top, nil, nil, "merge", "--quiet", "--ff-only", "--no-verify", to)
+	// What is half written is worse than what takes a moment longer: whoever asked may be gone.
+	ctx = context.WithoutCancel(ctx)
+	_, err = checkout.runHolding(ctx, lock, r.Top, nil, nil, "merge", "--quiet", "--ff-only", "--no-verify", "--no-overwrite-ignore", "--no-autostash", to)
+	if said, ok := errors.AsType[*Error](err); ok && slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(said.Said, words) }) {
+		return &RefusedError{err}
+	}
 	return err
+}
+
+// A RefusedError is why git has not begun to move the checkout.
+type RefusedError struct{ Err error }
+
+// Error is what git said.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// refusals are what git says before it writes anything.
+var refusals = []string{"would be overwritten by merge", "would be removed by merge", "would lose untracked files", "Not possible to fast-forward", ".lock': File exists"}
+
+// IsUntouched reports whether nothing was written of an [Repo.Advance] from one commit to another.
+func (r *Repo) IsUntouched(ctx context.Context, from, to string) (bool, error) {
+	checkout := *r
+	checkout.settings = userSettings()
+	head, err := checkout.head(ctx)
+	if err != nil || head != from {
+		return false, err
+	}
+	changed, err := checkout.differing(ctx, from, to)
+	return len(changed) == 0, err
 }
 
 func (r *Repo) lockCheckout(ctx context.Context) (*os.File, error) {

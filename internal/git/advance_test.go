@@ -10,7 +10,7 @@ import (
 // commits that its checkout is moved between.
 func advancing(t *testing.T) (r *Repo, from, to string) {
 	r = newRepo(t, "git switch -qc next; printf 'changed\\n' >a.txt; printf 'new\\n' >new.txt; mkdir made; printf 'x\\n' >made/x.txt; git rm -q sub/b.txt; git add -A; git commit -qm two; git switch -q main")
-	stands, to, err := r.Merge(t.Context(), "next", headOf2(t, r), nil, "", "")
+	stands, to, err := r.Merge(t.Context(), Branch{Name: "next", Base: headOf2(t, r)}, "", "")
 	if err != nil || stands.Head == to {
 		t.Fatal(stands, to, err)
 	}

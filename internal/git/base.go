@@ -14,24 +14,34 @@ import (
 // Base finds the commit that a change begins from: HEAD where ref is empty.
 func (r *Repo) Base(ctx context.Context, ref string) (commit string, err error) {
 	if ref == "" {
-		if what, err := r.unfinished(ctx); err != nil {
-			return "", err
-		} else if what != "" {
-			return "", fmt.Errorf("the repository is in the middle of %s: finish it first, or say what to begin from with --base", what)
+		if err := r.isAtRest(ctx); err != nil {
+			return "", fmt.Errorf("%w, or say what to begin from with --base", err)
 		}
+		return r.head(ctx)
 	}
-	name := ref
-	if name == "" {
-		name = "HEAD"
-	}
-	out, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	out, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
-		if ref == "" {
-			return "", errors.New("the repository has no commit yet: make one first")
-		}
 		return "", fmt.Errorf("there is no commit %.80q to begin from", ref)
 	}
 	return strings.TrimSpace(out), nil
+}
+
+// head is the commit that the checkout is at.
+func (r *Repo) head(ctx context.Context) (string, error) {
+	out, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if exitCode(err) > 0 {
+		return "", errors.New("the repository has no commit yet: make one first")
+	}
+	return strings.TrimSpace(out), err
+}
+
+// isAtRest fails where the checkout is in the middle of something.
+func (r *Repo) isAtRest(ctx context.Context) error {
+	what, err := r.unfinished(ctx)
+	if err == nil && what != "" {
+		err = fmt.Errorf("the repository is in the middle of %s: finish it first", what)
+	}
+	return err
 }
 
 // unfinished says what the checkout is in the middle of, if anything.

@@ -21,42 +21,90 @@ type Part struct {
 	Undone string `json:"undone,omitempty"`
 }
 
+// A Branch is what is known of one that a checkout takes.
+type Branch struct {
+	// Name is the branch's, Base the commit that it began at.
+	Name, Base string
+	// Mark is what the messages of its own commits have, and no others: the branch may have come to
+	// others, of people, where somebody has brought it up to date.
+	Mark string
+	// Brought are the parts that it has brought into a checkout.
+	Brought []Part
+}
+
 // A Standing says what a checkout has of a branch: what its files say, not only its history, for
 // somebody may have undone by hand what was brought, or have moved the checkout to where it never was.
 type Standing struct {
 	// Head is the commit that the checkout is at, Tip the branch's, which is empty where it is gone.
 	Head, Tip string
-	// Parts are all that anything is known of, in order. In are those that are there, Elsewhere those
-	// that are not and never were as far as the checkout's history says; the others were undone.
-	Parts, In, Elsewhere []Part
+	// Parts are all that anything is known of, in order, In those that are there.
+	Parts, In []Part
 
 	gone   []Part // what was undone
+	others []Part // what is not there and never was, as far as the checkout's history says
 	ours   string // the tree that head and what was undone come to: head, where that is nothing
 	from   string // what the branch was at when the last part came; empty where none has
+	last   string // what the checkout came to then
 	undone error  // why what was undone cannot be brought again
 }
 
 // WasUndone reports whether something that was brought is there no more.
 func (s *Standing) WasUndone() bool { return s.ours != s.Head || s.undone != nil }
 
-// Stands finds out how the checkout stands to a branch that began at a base, of which parts were
-// brought. What somebody has merged by hand is a part as well.
-func (r *Repo) Stands(ctx context.Context, branch, base string, brought []Part) (*Standing, error) {
-	head, err := r.Base(ctx, "")
+// Stands finds out how the checkout stands to a branch. Commits of the branch's own that somebody has
+// merged by hand are parts as well.
+func (r *Repo) Stands(ctx context.Context, branch Branch) (*Standing, error) {
+	head, err := r.head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.standsAt(ctx, head, branch, base, brought)
+	return r.standsAt(ctx, head, branch)
 }
 
-// IsIn reports whether another branch than the one that is checked out has something of a branch: see
-// [Repo.Stands].
-func (r *Repo) IsIn(ctx context.Context, into, branch, base string, brought []Part) (bool, error) {
+// Elsewhere are the branches that have something of one, but for itself and what is checked out: of
+// those that it was taken into, and, where one of these is not there by its name any more, of all that
+// have what they came to.
+func (r *Repo) Elsewhere(ctx context.Context, branch Branch, into []string) (names []string, err error) {
+	here, err := r.Branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	into = slices.Clone(into)
+	if slices.ContainsFunc(into, func(name string) bool { return r.tipOf(ctx, name) == "" }) {
+		s, err := r.Stands(ctx, branch)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range s.others {
+			holders, err := r.at(ctx, r.Top, nil, "for-each-ref", "--format=%(refname:lstrip=2)", "--contains="+part.After, "refs/heads/")
+			if err != nil {
+				return nil, err
+			}
+			into = append(into, strings.Fields(holders)...)
+		}
+	}
+	for i, name := range into {
+		if name == here || name == branch.Name || slices.Contains(into[:i], name) {
+			continue
+		}
+		has, err := r.isIn(ctx, name, branch)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// isIn reports whether another branch than the one that is checked out has something of a branch.
+func (r *Repo) isIn(ctx context.Context, into string, branch Branch) (bool, error) {
 	head := r.tipOf(ctx, into)
 	if head == "" {
 		return false, nil
 	}
-	s, err := r.standsAt(ctx, head, branch, base, brought)
+	s, err := r.standsAt(ctx, head, branch)
 	return err == nil && len(s.In) > 0, err
 }
 
@@ -69,28 +117,90 @@ func (r *Repo) tipOf(ctx context.Context, branch string) string {
 	return strings.TrimSpace(tip)
 }
 
-func (r *Repo) standsAt(ctx context.Context, head, branch, base string, brought []Part) (*Standing, error) {
-	s := &Standing{Head: head, Tip: r.tipOf(ctx, branch), ours: head}
-	for _, part := range brought {
+// standsAt is Stands for a commit that a checkout is at, which is found out once.
+func (r *Repo) standsAt(ctx context.Context, head string, branch Branch) (*Standing, error) {
+	tip := r.tipOf(ctx, branch.Name)
+	key := fmt.Sprintf("%q %s %s %s %q %q", r.Dir, head, tip, branch.Base, branch.Mark, branch.Brought)
+	if s := stood.get(key); s != nil && (s.ours == head || r.hasObject(ctx, s.ours)) {
+		return s, nil
+	}
+	s, err := r.findStanding(ctx, head, tip, branch)
+	if err == nil && len(s.Parts) >= len(branch.Brought) { // else it lacks commits, which may come back
+		stood.put(key, s)
+	}
+	return s, err
+}
+
+func (r *Repo) findStanding(ctx context.Context, head, tip string, branch Branch) (*Standing, error) {
+	s := &Standing{Head: head, Tip: tip, ours: head}
+	for _, part := range branch.Brought {
 		if err := r.weigh(ctx, s, part); err != nil {
 			return nil, err
 		}
 	}
-	if s.Tip == "" {
-		return s, nil
+	byHand, err := r.byHand(ctx, s, branch)
+	for _, part := range byHand {
+		if err == nil {
+			err = r.weigh(ctx, s, part)
+		}
 	}
-	common, err := r.common(ctx, head, s.Tip)
-	if err != nil || common == "" {
-		return s, err
+	if err != nil {
+		return nil, err
 	}
-	from := s.from
-	if from == "" {
-		from = base
+	return s, nil
+}
+
+// byHand are the parts that the checkout has of a branch in the branch's own commits, but for what is
+// known to have come with others: one for each row of such commits. A commit without the mark is
+// none, though both have it: it may be one of the checkout that has come to the branch.
+func (r *Repo) byHand(ctx context.Context, s *Standing, branch Branch) (parts []Part, err error) {
+	if s.Tip == "" || branch.Mark == "" || !r.Has(ctx, branch.Base) {
+		return nil, nil
 	}
-	if isLater, err := r.isAncestor(ctx, from, common); err != nil || !isLater || from == common {
-		return s, err
+	known := []string{branch.Base}
+	for _, part := range slices.Concat(s.In, s.gone) {
+		if r.Has(ctx, part.Tip) {
+			known = append(known, part.Tip)
+		}
 	}
-	return s, r.weigh(ctx, s, Part{Before: from, After: common, Tip: common})
+	all, err := r.marked(ctx, branch.Mark, s.Tip, known)
+	if err != nil || all == nil {
+		return nil, err
+	}
+	lacking, err := r.marked(ctx, branch.Mark, s.Tip, append(known, s.Head))
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if slices.Contains(lacking, one) {
+			continue
+		}
+		if n := len(parts); n > 0 && parts[n-1].After == one.parent {
+			parts[n-1].After, parts[n-1].Tip = one.id, one.id
+		} else {
+			parts = append(parts, Part{Before: one.parent, After: one.id, Tip: one.id})
+		}
+	}
+	return parts, nil
+}
+
+// A child is a commit with one parent.
+type child struct{ id, parent string }
+
+// marked are the commits up to one, but for those up to others, whose message has a mark: parents
+// first, and no merges.
+func (r *Repo) marked(ctx context.Context, mark, to string, but []string) (list []child, err error) {
+	args := []string{"rev-list", "--no-merges", "--topo-order", "--reverse", "--no-commit-header", "--format=%H %P", "--fixed-strings", "--grep=" + mark, to}
+	for _, commit := range but {
+		args = append(args, "^"+commit)
+	}
+	out, err := r.at(ctx, r.Top, nil, append(args, "--")...)
+	for line := range strings.Lines(out) {
+		if id, parent, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			list = append(list, child{id, parent})
+		}
+	}
+	return list, err
 }
 
 // weigh finds out whether a part is in the checkout still.
@@ -112,11 +222,11 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 	s.Parts = append(s.Parts, part)
 	switch {
 	case isThere:
-		s.In, s.from = append(s.In, part), part.Tip
+		s.In, s.from, s.last = append(s.In, part), part.Tip, part.After
 	case !has:
-		s.Elsewhere = append(s.Elsewhere, part)
+		s.others = append(s.others, part)
 	default:
-		s.gone, s.from = append(s.gone, part), part.Tip
+		s.gone, s.from, s.last = append(s.gone, part), part.Tip, part.After
 		ours, err := r.differenceOn(ctx, part.Before, part.After, s.ours, bothChanged)
 		if _, isConflict := errors.AsType[*ConflictError](err); isConflict {
 			s.undone = err
@@ -128,165 +238,6 @@ func (r *Repo) weigh(ctx context.Context, s *Standing, part Part) error {
 		return err
 	}
 	return nil
-}
-
-// isThere reports whether the files of a checkout, which has the commit of a part or has not, have
-// the part.
-func (r *Repo) isThere(ctx context.Context, s *Standing, part Part, has bool) (bool, error) {
-	if part.After == s.Head {
-		return true, nil
-	}
-	wasUndone := false
-	if has && part.Undone != "" {
-		var err error
-		if wasUndone, err = r.hasIn(ctx, part.Undone, s.Head); err != nil {
-			return false, err
-		}
-	}
-	if !has || wasUndone { // the same may have come in other commits
-		onto := s.Head
-		if has {
-			onto = s.ours
-		}
-		if brings, err := r.changes(ctx, part.Before, part.After, onto); err != nil || brings {
-			return false, err
-		}
-		isEmpty, err := r.sameTree(ctx, part.Before, part.After)
-		return !isEmpty, err
-	}
-	isThere, isConflict, err := r.compare(ctx, part.After, part.Before, s.ours)
-	if err != nil {
-		return false, err
-	}
-	if isConflict { // it was changed since: in part, or after it was undone
-		wasUndone, err := r.isUndone(ctx, s.ours, part)
-		if err == nil && !wasUndone {
-			wasUndone, err = r.wasUndone(ctx, s, part)
-		}
-		if err != nil || !wasUndone {
-			return true, err
-		}
-		brings, err := r.changes(ctx, part.Before, part.After, s.ours)
-		return !brings, err
-	}
-	if isThere {
-		return true, nil
-	}
-	return r.sameTree(ctx, part.Before, part.After) // there was nothing to bring
-}
-
-// isUndone reports whether some of the files of a part are as they were before it, and all others have
-// no line that it brought: somebody has undone it, and changed these.
-func (r *Repo) isUndone(ctx context.Context, tree string, part Part) (bool, error) {
-	all, err := r.between(ctx, part.Before, part.After)
-	if err != nil {
-		return false, err
-	}
-	fromBefore, err := r.between(ctx, part.Before, tree)
-	if err != nil {
-		return false, err
-	}
-	isBack := false
-	for _, name := range all {
-		if !slices.Contains(fromBefore, name) {
-			isBack = true
-			continue
-		}
-		before, after, now := r.linesOf(ctx, part.Before, name), r.linesOf(ctx, part.After, name), r.linesOf(ctx, tree, name)
-		for line := range after {
-			if now[line] && !before[line] {
-				return false, nil
-			}
-		}
-	}
-	return isBack, nil
-}
-
-// linesOf are the lines of a file that have something in them: none where it is not there.
-func (r *Repo) linesOf(ctx context.Context, tree, name string) map[string]bool {
-	text, err := r.at(ctx, r.Top, nil, "cat-file", "blob", tree+":"+name)
-	if err != nil {
-		return nil
-	}
-	lines := map[string]bool{}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines[line] = true
-		}
-	}
-	return lines
-}
-
-// between are the files that differ between two commits or trees, by name.
-func (r *Repo) between(ctx context.Context, from, to string) ([]string, error) {
-	names, err := r.at(ctx, r.Top, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", from, to, "--")
-	return strings.FieldsFunc(names, func(c rune) bool { return c == 0 }), err
-}
-
-// mostLooked is in how many commits it is looked up whether somebody has undone something.
-const mostLooked = 50
-
-// wasUndone reports whether one of the checkout's commits since a part came had nothing of it.
-func (r *Repo) wasUndone(ctx context.Context, s *Standing, part Part) (bool, error) {
-	names, err := r.between(ctx, part.Before, part.After)
-	if err != nil {
-		return false, err
-	}
-	args := []string{"rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", mostLooked), s.Head, "^" + part.After, "--"}
-	for _, name := range names {
-		args = append(args, ":(top,literal)"+name)
-	}
-	list, err := r.at(ctx, r.Top, nil, args...)
-	if err != nil {
-		return false, err
-	}
-	for commit := range strings.FieldsSeq(list) {
-		ours := commit
-		for _, earlier := range s.gone { // which the part came on top of
-			if with, err := r.differenceOn(ctx, earlier.Before, earlier.After, ours, bothChanged); err == nil {
-				ours = with
-			}
-		}
-		if has, _, err := r.compare(ctx, part.After, part.Before, ours); err != nil || !has {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// bothChanged is why a branch cannot be taken.
-const bothChanged = "these files were changed on both sides"
-
-// changes reports whether the difference between two commits changes a third, or cannot be made
-// there.
-func (r *Repo) changes(ctx context.Context, from, to, onto string) (bool, error) {
-	changes, _, err := r.compare(ctx, from, to, onto)
-	return changes, err
-}
-
-// compare is changes, and says whether the difference cannot be made. What looks like a renamed file
-// may be another one: then it is compared by the names alone.
-func (r *Repo) compare(ctx context.Context, from, to, onto string) (changes, isConflict bool, err error) {
-	for _, how := range []string{"merge.renames=true", "merge.renames=false"} {
-		tree, err := r.differenceOn(ctx, from, to, onto, "", how)
-		if _, isConflict = errors.AsType[*ConflictError](err); isConflict {
-			continue
-		}
-		if err != nil {
-			return false, false, err
-		}
-		has, err := r.isTree(ctx, onto, tree)
-		return !has, false, err
-	}
-	return true, true, nil
-}
-
-func (r *Repo) sameTree(ctx context.Context, one, other string) (bool, error) {
-	_, err := r.at(ctx, r.Top, nil, "diff", "--quiet", "--no-ext-diff", "--no-textconv", one, other, "--")
-	if exitCode(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // hasIn is isAncestor for a commit that may be gone.
@@ -310,24 +261,35 @@ func (r *Repo) merged(ctx context.Context, s *Standing) (string, error) {
 	if s.undone != nil {
 		return "", s.undone
 	}
-	if s.from != "" {
-		// Else somebody has set the branch back, or made it anew: what it has not is not taken out.
-		goesOn, err := r.isAncestor(ctx, s.from, s.Tip)
-		if err != nil {
-			return "", err
-		}
-		if goesOn {
-			return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
-		}
+	goesOn, err := r.goesOn(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if goesOn {
+		return r.differenceOn(ctx, s.from, s.Tip, s.ours, bothChanged)
 	}
 	ours := s.Head
 	if s.ours != s.Head {
-		var err error
 		if ours, err = r.commitTree(ctx, r.Top, s.ours, []string{s.Head}, "difference", epoch); err != nil {
 			return "", err
 		}
 	}
 	return r.merge(ctx, ours, s.Tip, bothChanged)
+}
+
+// goesOn reports whether what the branch has since the last part came is what it brings. It is not
+// where somebody has set the branch back, or made it anew: what it has not is not taken out. Neither is
+// it where the branch was brought up to date with the checkout since: then git itself knows best what
+// both have.
+func (r *Repo) goesOn(ctx context.Context, s *Standing) (bool, error) {
+	if s.from == "" {
+		return false, nil
+	}
+	if has, err := r.isAncestor(ctx, s.from, s.Tip); err != nil || !has {
+		return false, err
+	}
+	isUpToDate, err := r.hasIn(ctx, s.last, s.Tip)
+	return !isUpToDate, err
 }
 
 // keep leaves on record, once the checkout comes to a commit that has all of the branch, the parts
@@ -344,7 +306,7 @@ func (r *Repo) keep(ctx context.Context, s *Standing, commit string) error {
 			if !has {
 				part.Seen = s.Head
 			}
-		} else if slices.Contains(s.Elsewhere, part) {
+		} else if slices.Contains(s.others, part) {
 			var err error
 			if isIn, err = r.changes(ctx, part.Before, part.After, commit); err != nil {
 				return err
@@ -370,6 +332,6 @@ func (r *Repo) Brings(ctx context.Context, s *Standing) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	has, err := r.isTree(ctx, s.Head, tree)
+	has, err := r.sameTree(ctx, s.Head, tree)
 	return !has, err
 }

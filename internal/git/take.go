@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,15 +39,18 @@ var ErrNoBranch = errors.New("there is no branch")
 // squash has a message. That is the checkout's own where all is there already. What was undone
 // since it was brought is brought again. Its parts are those that stay on record then. It fails where that would conflict, or where files that it
 // changes are changed in the checkout, which only [Repo.Advance] touches.
-func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, message, squash string) (*Standing, string, error) {
+func (r *Repo) Merge(ctx context.Context, branch Branch, message, squash string) (*Standing, string, error) {
 	checkout := *r
 	checkout.settings = userSettings()
-	s, err := checkout.Stands(ctx, branch, base, brought)
+	if err := checkout.isAtRest(ctx); err != nil {
+		return nil, "", err
+	}
+	s, err := checkout.Stands(ctx, branch)
 	if err != nil {
 		return nil, "", err
 	}
 	if s.Tip == "" {
-		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch)
+		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch.Name)
 	}
 	merged, err := checkout.merged(ctx, s)
 	if err != nil {
@@ -60,48 +66,10 @@ func (r *Repo) Merge(ctx context.Context, branch, base string, brought []Part, m
 	return s, after, checkout.keep(ctx, s, after)
 }
 
-// differenceOn is the tree that the difference between two commits or trees makes of a third: see
-// merge.
-func (r *Repo) differenceOn(ctx context.Context, from, to, onto, conflict string, how ...string) (string, error) {
-	var commits []string
-	for _, tree := range []string{from, to, onto} {
-		commit, err := r.commitTree(ctx, r.Top, tree+"^{tree}", commits[:min(1, len(commits))], "difference", epoch)
-		if err != nil {
-			return "", err
-		}
-		commits = append(commits, commit)
-	}
-	return r.merge(ctx, commits[2], commits[1], conflict, how...)
-}
-
-// isTree reports whether a commit, or a tree, has the files of a tree.
-func (r *Repo) isTree(ctx context.Context, commit, tree string) (bool, error) {
-	has, err := r.at(ctx, r.Top, nil, "rev-parse", "--verify", commit+"^{tree}")
-	return strings.TrimSpace(has) == tree, err
-}
-
-// merge is the tree that two commits come to, with settings of git that say how.
-func (r *Repo) merge(ctx context.Context, ours, theirs, conflict string, how ...string) (tree string, err error) {
-	// That a folder was renamed says nothing about files that are somebody else's.
-	args := []string{"-c", "merge.directoryRenames=false"}
-	for _, setting := range how {
-		args = append(args, "-c", setting)
-	}
-	out, err := r.at(ctx, r.Top, nil, append(args, "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)...)
-	if err != nil {
-		if exitCode(err) == 1 {
-			return "", &ConflictError{conflict, strings.Split(strings.TrimSpace(out), "\n")[1:]}
-		}
-		return "", err
-	}
-	tree, _, _ = strings.Cut(out, "\n")
-	return tree, nil
-}
-
 // taken is the commit that the checkout comes to: the one it is at, where all is there
 // already. It is made beside the checkout, so that what is staged there is no part of it.
 func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash string) (string, error) {
-	hasAll, err := r.isTree(ctx, s.Head, merged)
+	hasAll, err := r.sameTree(ctx, s.Head, merged)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +84,7 @@ func (r *Repo) taken(ctx context.Context, s *Standing, merged, message, squash s
 		return "", err
 	}
 	if common == s.Head {
-		if isTip, err := r.isTree(ctx, s.Tip, merged); err != nil || isTip {
+		if isTip, err := r.sameTree(ctx, s.Tip, merged); err != nil || isTip {
 			return s.Tip, err
 		}
 	}
@@ -136,13 +104,52 @@ func (r *Repo) common(ctx context.Context, one, other string) (string, error) {
 }
 
 // mayTake fails where what lies between the checkout's commit and another, or a tree, is changed in
-// the checkout.
+// the checkout, or where files that git ignores are in its way.
 func (r *Repo) mayTake(ctx context.Context, head, to string) error {
 	both, err := r.differing(ctx, head, to)
 	if err == nil && both != nil {
-		err = &ConflictError{"these files have changes in your checkout that are not committed", both}
+		return &ConflictError{"these files have changes in your checkout that are not committed", both}
+	}
+	if err != nil {
+		return err
+	}
+	ignored, err := r.inTheWay(ctx, head, to)
+	if err == nil && ignored != nil {
+		err = &ConflictError{"these files are in the way, and git ignores them: move them somewhere else first", ignored}
 	}
 	return err
+}
+
+// inTheWay are the files of the checkout that are where files, or their folders, come to be between its
+// commit and another, or a tree.
+func (r *Repo) inTheWay(ctx context.Context, head, to string) (list []string, err error) {
+	all, err := r.between(ctx, head, to)
+	if err != nil {
+		return nil, err
+	}
+	added, err := r.between(ctx, head, to, "--diff-filter=A")
+	if err != nil || added == nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, name := range added {
+		for at := name; at != "."; at = path.Dir(at) {
+			// A folder with something in it git leaves alone itself. What is the branch's own doing is no
+			// obstacle: a file that becomes a folder, or whose name is written in other letters.
+			if info, err := root.Lstat(filepath.FromSlash(at)); err != nil || info.IsDir() || at != name && slices.Contains(all, at) ||
+				slices.ContainsFunc(all, func(other string) bool { return other != at && strings.EqualFold(other, at) }) {
+				continue
+			}
+			if !slices.Contains(list, at) {
+				list = append(list, at)
+			}
+		}
+	}
+	return list, nil
 }
 
 // userSettings leave the user's filters as they are: it is the user's checkout.
@@ -150,32 +157,33 @@ func userSettings() []string {
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0"}
 }
 
-// Revert takes parts back out of the checkout, the last first, as one commit. It returns the
-// commit that the checkout is at, where nothing of them is there any more.
-func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (string, error) {
+// Revert returns the commit that the checkout is at, and the one that it comes to where parts are
+// taken back out of it, the last first: the same where nothing of them is there any more. Like
+// [Repo.Merge] it does not touch the checkout.
+func (r *Repo) Revert(ctx context.Context, parts []Part, message string) (before, after string, err error) {
 	checkout := *r
 	checkout.settings = userSettings()
-	head, err := checkout.Base(ctx, "")
+	if err := checkout.isAtRest(ctx); err != nil {
+		return "", "", err
+	}
+	head, err := checkout.head(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	tree := head
 	for _, part := range slices.Backward(parts) {
 		if tree, err = checkout.differenceOn(ctx, part.After, part.Before, tree, "these files were changed since"); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
-	if has, err := checkout.isTree(ctx, head, tree); err != nil || has || tree == head {
-		return head, err
+	if has, err := checkout.sameTree(ctx, head, tree); err != nil || has {
+		return head, head, err
 	}
 	if err := checkout.mayTake(ctx, head, tree); err != nil {
-		return "", err
+		return "", "", err
 	}
-	commit, err := r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
-	if err != nil {
-		return "", err
-	}
-	return commit, r.Advance(ctx, commit)
+	after, err = r.commitTree(ctx, r.Top, tree, []string{head}, message, time.Now())
+	return head, after, err
 }
 
 // Patch is what a branch changes, as a patch that git can apply.

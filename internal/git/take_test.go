@@ -26,10 +26,18 @@ func newTaker(t *testing.T) *taker {
 	return &taker{r, t, tree, headOf2(t, r), nil}
 }
 
+// mark is what the messages of the branch's own commits have.
+const mark = "Delivered-by: next"
+
+// branch is what is known of the branch.
+func (k *taker) branch() Branch {
+	return Branch{Name: "next", Base: k.base, Mark: mark, Brought: k.parts}
+}
+
 // build commits to the branch what a command has changed, own to the checkout.
 func (k *taker) build(command string) {
 	k.t.Helper()
-	sh(k.t, k.tree, "set -e; "+command+"; git add -A; git commit -qm build")
+	sh(k.t, k.tree, "set -e; "+command+"; git add -A; git commit -qm build -m '"+mark+"'")
 }
 
 func (k *taker) own(command string) {
@@ -48,7 +56,7 @@ func (k *taker) has(want string) {
 // try takes the branch, as one commit where squash has a message.
 func (k *taker) try(squash string) (before, after string, err error) {
 	k.t.Helper()
-	s, after, err := k.Merge(k.t.Context(), "next", k.base, k.parts, "Merge it", squash)
+	s, after, err := k.Merge(k.t.Context(), k.branch(), "Merge it", squash)
 	if err != nil {
 		return "", "", err
 	}
@@ -70,7 +78,7 @@ func (k *taker) take(squash string) (before, after string) {
 
 func (k *taker) stands() *Standing {
 	k.t.Helper()
-	s, err := k.Stands(k.t.Context(), "next", k.base, k.parts)
+	s, err := k.Stands(k.t.Context(), k.branch())
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -81,7 +89,10 @@ func (k *taker) stands() *Standing {
 func (k *taker) back() {
 	k.t.Helper()
 	s := k.stands()
-	commit, err := k.Revert(k.t.Context(), s.In, "Revert it")
+	_, commit, err := k.Revert(k.t.Context(), s.In, "Revert it")
+	if err == nil {
+		err = k.Advance(k.t.Context(), commit)
+	}
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -234,7 +245,7 @@ func TestWhatWasChangedSinceStays(t *testing.T) {
 	k.build("echo wish >wish.txt")
 	k.take("")
 	k.has("a.txt A\nnew.txt mine\nsub/b.txt b\nwish.txt wish")
-	_, err := k.Revert(t.Context(), k.stands().In, "Revert it")
+	_, _, err := k.Revert(t.Context(), k.stands().In, "Revert it")
 	if conflict, ok := errors.AsType[*ConflictError](err); !ok || len(conflict.Files) != 1 || conflict.Files[0] != "new.txt" {
 		t.Fatal(err)
 	}
@@ -377,7 +388,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.take("squashed")
 	sh(t, k.Top, "git switch -q main")
 	k.brings(false, true)
-	if s := k.stands(); len(s.Elsewhere) != 1 {
+	if s := k.stands(); len(s.others) != 1 {
 		t.Fatalf("%+v", s)
 	}
 	k.take("squashed")
@@ -388,7 +399,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.has("a.txt a\nf.txt f\nsub/b.txt b")
 	isIn := func(want bool) {
 		t.Helper()
-		if has, err := k.IsIn(t.Context(), "main", "next", k.base, k.parts); err != nil || has != want {
+		if has, err := k.isIn(t.Context(), "main", k.branch()); err != nil || has != want {
 			t.Fatal(has, err)
 		}
 	}
@@ -397,7 +408,7 @@ func TestABranchIsTakenIntoTwoBranches(t *testing.T) {
 	k.brings(true, false)
 	k.back()
 	isIn(false)
-	if has, err := k.IsIn(t.Context(), "nowhere", "next", k.base, k.parts); err != nil || has {
+	if has, err := k.isIn(t.Context(), "nowhere", k.branch()); err != nil || has {
 		t.Fatal(has, err)
 	}
 }
