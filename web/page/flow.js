@@ -309,7 +309,7 @@ function waysOf(a, b, isBack) {
   const way = (out, into, reach) => [at(a, out, 0), at(a, out, reach), at(b, into, reach), at(b, into, 0), at(b, into, ring)];
   const around = (...sides) => sides.map((side) => way(side, side, turn));
   const across = (out, into) => way(out, into, Math.max(24, (Math.abs(b.x - a.x) - width) / 2));
-  if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 0), ...around(right, left)] : [way(above, below, 0), ...around(left, right)];
+  if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 24), ...around(right, left)] : [way(above, below, 24), ...around(left, right)];
   return isBack || b.x < a.x ? [...around(below, above), b.x < a.x ? across(left, right) : across(right, left)] : [across(right, left), ...around(below, above)];
 }
 

@@ -118,6 +118,16 @@ test("no way from one member of a team to another leads behind a third", () => {
   }
 });
 
+test("the head of an arrow points into its box, even where it ends before the ring around that", () => {
+  const places = new Map([["above", { x: 0, y: 0 }], ["below", { x: 0, y: 142 }], ["right", { x: 252, y: 71 }]]);
+  for (const from of places.keys()) for (const to of places.keys()) if (from !== to) {
+    for (const path of [drawnEdge({ from, to, team: true }, places)].flatMap((e) => [e.path, e.short])) {
+      const [, , , , x, y, endX, endY] = path.match(/-?[\d.]+/g).map(Number), box = places.get(to), middle = [box.x + 98, box.y + 45];
+      assert.ok((endX - x) * (middle[0] - endX) + (endY - y) * (middle[1] - endY) > 0, `${from} to ${to}: ${path}`);
+    }
+  }
+});
+
 test("a sequence within a frame is drawn as its agents would be without it", () => {
   const edges = [{ from: "3", to: "4" }, { from: "4", to: "3", back: true }];
   const bare = laidOut({ nodes: [node("1", "loop", "polish"), node("3", "agent", "writer", "1"), node("4", "agent", "editor", "1")], edges });
