@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,4 +100,23 @@ func TestAPhoneHasWhatActsInView(t *testing.T) {
 	b.holds(inView + "(find('.needs button', 'Stop here'))")
 	b.click(".needs button", "Stop here")
 	b.lacks(".needs", "")
+}
+
+// Of a dialog that is longer than a phone, its list scrolls: what closes it stays in view, away from
+// its edge.
+func TestALongDialogKeepsItsButtonsInView(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".agent", "Mira")
+	for _, height := range []int64{844, 500, 320} {
+		b.do(chromedp.EmulateViewport(390, height))
+		b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
+		b.holds(inView + "(find('dialog h2')) && " + inView + "(find('dialog button', 'Close'))")
+		b.holds("find('dialog').getBoundingClientRect().bottom - find('dialog button', 'Close').getBoundingClientRect().bottom >= 20")
+		value[any](b, "void find('dialog .keys div:last-child').scrollIntoView({ block: 'nearest' })")
+		b.holds(inView + "(find('dialog .keys div:last-child')) && " + inView + "(find('dialog button', 'Close'))")
+		b.picture("phone-keys-" + strconv.FormatInt(height, 10))
+		b.presses("dialog button", "Close")
+		b.lacks("dialog", "")
+	}
 }
