@@ -108,7 +108,7 @@ func TestWhatIsFoundAndSavedSaysWhichItIs(t *testing.T) {
 	b := open(t, h.link)
 	value[any](b, "void (location.hash = %s)", talk)
 	b.sees(".doc", "hours.csv")
-	b.holds("find('.doc').innerText.split('hours.csv').length === 2 && find('.doc .cut').innerText.startsWith('version 1')")
+	b.holds("find('.doc').innerText.split('hours.csv').length === 2 && find('.doc .line').innerText.startsWith('version 1')")
 	value[any](b, "void document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))")
 	b.write("dialog input", "hours")
 	b.sees("#found .opt b", "hours")
