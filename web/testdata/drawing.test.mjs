@@ -125,6 +125,19 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });
 
+test("no mark of a change begins or ends with a space, and what is there now is read as it is", () => {
+  for (const [before, after, text, marks] of [
+    ["They paid a fee for it.", "They paid a fee last year for it.", "They paid a fee last year for it.", ["+last year"]],
+    ["They paid a fee last year for it.", "They paid a fee for it.", "They paid a fee last year for it.", ["-last year"]],
+    ["Open all night.", "Open", "Open all night.", ["-all night."]],
+    ["Many pay", "Nine of fourteen pay a fee", "ManyNine of fourteen pay a fee", ["-Many", "+Nine of fourteen", "+a fee"]],
+  ]) {
+    const [{ words }] = compared(before, after);
+    assert.equal(words.map((part) => part.value).join(""), text);
+    assert.deepEqual(words.filter((part) => part.added || part.removed).map((part) => (part.added ? "+" : "-") + part.value), marks);
+  }
+});
+
 test("the words of a document and of its changes are counted by one rule", () => {
   const texts = ["", "# Brief\n\nMany **readers** pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen *readers* pay.\n\n1. one\n2. three\n\n> New.", "```\ncode is here\n```"];
   assert.deepEqual(texts.map(wordsIn), [0, 6, 9, 3]);
@@ -140,7 +153,7 @@ test("a box that was ticked is a change, and stays a box", () => {
   const units = compared("- [ ] ask\n- [x] pay\n- two", "- [x] ask\n- [x] pay now\n- two");
   assert.deepEqual(counted(units), { added: 1, removed: 0, boxes: 1 });
   const root = draw(html`<${Compared} units=${units} />`);
-  assert.deepEqual(all(root).filter((n) => n.localName === "ins").map(textOf), ["ticked: ", "added:  now"]);
+  assert.deepEqual(all(root).filter((n) => n.localName === "ins").map(textOf), ["ticked: ", "added: now"]);
   assert.equal(all(root).filter((n) => n.localName === "input").length, 2);
 });
 
