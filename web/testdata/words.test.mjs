@@ -25,6 +25,7 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "a.md" } }, { tool: "read_file", class: "not_found", arguments: { file_path: "{session-folder}/b.md" } }]), ["Read a.md", "did not find b.md"]);
   assert.deepEqual(did([{ tool: "open_worktree" }, { tool: "run_check" }, { tool: "run_check" }]), ["Made a working copy of the project", "ran the checks"]);
   assert.equal(agentOf("product-owner-agent").name, "Product owner");
+  assert.equal(agentOf("team-fullstack").name, "Team fullstack");
   assert.equal(agentOf("polish_it").name, "polish it");
   assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");
