@@ -90,12 +90,15 @@ func TestAPhoneHasWhatActsInView(t *testing.T) {
 	value[any](b, "void (location.hash = '#/settings/models')")
 	b.holds("find('.list th', 'Out / million') && find('.list td', '$8.00')")
 	value[any](b, "void (location.hash = '#/settings/look')")
+	b.holds("find('.tabbar [aria-current]')?.innerText === 'More'")                                                                                                    // which leads there
 	b.holds("Math.abs(find('.rows [role=switch]').getBoundingClientRect().top - find('.rows [role=switch]').previousElementSibling.getBoundingClientRect().top) < 40") // beside its words
 
 	value[any](b, "void (location.hash = '#/deliveries')")
 	b.write("#request", "Lockers")
 	b.click("form button", "Deliver")
 	b.holds(inView + "(find('.act button', 'Go on'))")
+	// What it costs is not cut, whatever else is.
+	b.holds("((row) => { const all = document.createRange(); all.selectNodeContents(row); return / · \\$[\\d.]+/.test(row.innerText) && all.getBoundingClientRect().right <= row.getBoundingClientRect().right + 1 && !row.innerText.includes('Delivery'); })(find('.bar .tiny'))")
 	value[any](b, "void find('.needs button', 'Stop here').scrollIntoView({ block: 'center' })")
 	b.holds(inView + "(find('.needs button', 'Stop here'))")
 	b.click(".needs button", "Stop here")
