@@ -81,7 +81,7 @@ func TestWhatIsBesideEachOtherIsInLine(t *testing.T) {
 	b.holds("Math.abs(((a, b) => a.top + a.bottom - b.top - b.bottom)(find('.axis b').getBoundingClientRect(), find('.axis .track span').getBoundingClientRect())) < 3")
 
 	// So does what is said of files in both tables.
-	h.must(t, "PUT", "/api/documents", map[string]any{"path": "plan.md", "content": "# Plan\n"})
+	h.must(t, "POST", "/api/documents", map[string]any{"name": "plan.md", "data": []byte("# Plan\n")})
 	value[any](b, "void (location.hash = '#/files')")
 	for _, width := range []int64{1280, 1000, 2000} {
 		b.do(chromedp.EmulateViewport(width, 800))
