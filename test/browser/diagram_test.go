@@ -17,6 +17,7 @@ func TestADiagramIsShownLarge(t *testing.T) {
 	b.say("Draw it")
 	m.answers(t, "```mermaid\nflowchart LR\n  A[Scan the card] --> B{Free locker?}\n  B -->|yes| C[Put the book in]\n  B -->|no| D[Use the slot]\n```\n")
 	b.holds("find('.fig iframe')?.clientHeight > 40")
+	b.picture("phone-diagram")
 	height := value[int](b, "find('.fig iframe').clientHeight")
 	b.presses(".fig header button", "Show the diagram large")
 	b.holds("find('.large iframe')?.clientWidth > 500 && find('.large').getBoundingClientRect().width === innerWidth")
