@@ -105,7 +105,7 @@ func TestTextsAreTextsInEveryOtherField(t *testing.T) {
 	b.click(".pop button", "Files of other conversations")
 	b.holds("find('dialog[open]')")
 	b.isInert()
-	b.presses("dialog button", "Cancel")
+	b.presses("dialog .row button:last-child", "")
 
 	value[any](b, "void (location.hash = '#/settings/mcp')")
 	b.sees(".rows", fmt.Sprintf("%d tools", len(texts)))

@@ -53,6 +53,9 @@ func TestTextsAreWholeAndLargeEnough(t *testing.T) {
 		t.Errorf("an answer begins %.0f px below where it could", at)
 	}
 
+	// A bubble is as wide as what is said in it, at the right.
+	b.holds("((bubble, words, all) => bubble.width < words.width + 30 && bubble.right === all.right)(...['.said > div', '.said p', '.said'].map((selector) => find(selector).getBoundingClientRect()))")
+
 	// A title that is too long ends with dots, and does not reach over what is beside it.
 	b.do(chromedp.EmulateViewport(390, 844))
 	value[any](b, "void (find('.bar h1').textContent = %s)", strings.Repeat("还书柜", 20))
@@ -74,8 +77,17 @@ func TestWhatIsBesideEachOtherIsInLine(t *testing.T) {
 	// The times above a run stand at its lines.
 	value[any](b, "void (location.hash = %s + '/run')", talk)
 	b.holds("find('.lane[data-kind=model] .track')")
-	b.holds("getComputedStyle(find('.lane[data-kind=model] .track')).backgroundImage.includes(100 / (all('.axis .track span').length - 1) + '%%')")
+	b.holds("Math.abs(parseFloat(getComputedStyle(find('.lane[data-kind=model] .track')).backgroundImage.match(/[\\d.]+(?=%%)/g).at(-1)) - 100 / (all('.axis .track span').length - 1)) < 0.01")
 	b.holds("Math.abs(((a, b) => a.top + a.bottom - b.top - b.bottom)(find('.axis b').getBoundingClientRect(), find('.axis .track span').getBoundingClientRect())) < 3")
+
+	// So does what is said of files in both tables.
+	h.must(t, "POST", "/api/documents", map[string]any{"name": "plan.md", "data": []byte("# Plan\n")})
+	value[any](b, "void (location.hash = '#/files')")
+	for _, width := range []int64{1280, 1000, 2000} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.holds("((all) => all.length === 2 && all[0] > 0 && Math.abs(all[0] - all[1]) < 1.5)(all('.library th').filter((e) => e.innerText === 'Changed').map((e) => e.getBoundingClientRect().left))")
+	}
+	b.do(chromedp.EmulateViewport(1280, 800))
 
 	// Of the models, the one that answers is marked.
 	value[any](b, "void (location.hash = %s)", talk)
@@ -108,7 +120,7 @@ func TestWhatIsFoundAndSavedSaysWhichItIs(t *testing.T) {
 	b := open(t, h.link)
 	value[any](b, "void (location.hash = %s)", talk)
 	b.sees(".doc", "hours.csv")
-	b.holds("find('.doc').innerText.split('hours.csv').length === 2 && find('.doc .cut').innerText.startsWith('version 1')")
+	b.holds("find('.doc').innerText.split('hours.csv').length === 2 && find('.doc .line').innerText.startsWith('version 1')")
 	value[any](b, "void document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))")
 	b.write("dialog input", "hours")
 	b.sees("#found .opt b", "hours")

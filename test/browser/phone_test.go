@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,14 +90,36 @@ func TestAPhoneHasWhatActsInView(t *testing.T) {
 	value[any](b, "void (location.hash = '#/settings/models')")
 	b.holds("find('.list th', 'Out / million') && find('.list td', '$8.00')")
 	value[any](b, "void (location.hash = '#/settings/look')")
+	b.holds("find('.tabbar [aria-current]')?.innerText === 'More'")                                                                                                    // which leads there
 	b.holds("Math.abs(find('.rows [role=switch]').getBoundingClientRect().top - find('.rows [role=switch]').previousElementSibling.getBoundingClientRect().top) < 40") // beside its words
 
 	value[any](b, "void (location.hash = '#/deliveries')")
 	b.write("#request", "Lockers")
 	b.click("form button", "Deliver")
 	b.holds(inView + "(find('.act button', 'Go on'))")
+	// What it costs is not cut, whatever else is.
+	b.holds("((row) => { const all = document.createRange(); all.selectNodeContents(row); return / · \\$[\\d.]+/.test(row.innerText) && all.getBoundingClientRect().right <= row.getBoundingClientRect().right + 1 && !row.innerText.includes('Delivery'); })(find('.bar .tiny'))")
 	value[any](b, "void find('.needs button', 'Stop here').scrollIntoView({ block: 'center' })")
 	b.holds(inView + "(find('.needs button', 'Stop here'))")
 	b.click(".needs button", "Stop here")
 	b.lacks(".needs", "")
+}
+
+// Of a dialog that is longer than a phone, its list scrolls: what closes it stays in view, away from
+// its edge.
+func TestALongDialogKeepsItsButtonsInView(t *testing.T) {
+	t.Parallel()
+	b := open(t, rehearse(t).link)
+	b.sees(".agent", "Mira")
+	for _, height := range []int64{844, 500, 320} {
+		b.do(chromedp.EmulateViewport(390, height))
+		b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
+		b.holds(inView + "(find('dialog h2')) && " + inView + "(find('dialog button', 'Close'))")
+		b.holds("find('dialog').getBoundingClientRect().bottom - find('dialog button', 'Close').getBoundingClientRect().bottom >= 20")
+		value[any](b, "void find('dialog .keys div:last-child').scrollIntoView({ block: 'nearest' })")
+		b.holds(inView + "(find('dialog .keys div:last-child')) && " + inView + "(find('dialog button', 'Close'))")
+		b.picture("phone-keys-" + strconv.FormatInt(height, 10))
+		b.presses("dialog button", "Close")
+		b.lacks("dialog", "")
+	}
 }

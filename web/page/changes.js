@@ -122,16 +122,12 @@ function joined(parts) {
   return grouped.flatMap((part) => (part.group ? apart(part.group) : [part]));
 }
 
-// apart makes parts of what was removed and added at one place. A space behind both is
-// neither.
+// apart makes parts of what was removed and added at one place. Spaces around them are not marked:
+// they are those that are there now, or were, where nothing is.
 function apart({ removed, added }) {
-  const space = removed && added ? (removed.match(/\s+$/)?.[0] ?? "") : "";
-  const shared = space && added.endsWith(space) ? space : "";
-  const cut = (text) => text.slice(0, text.length - shared.length);
-  const parts = removed.trim() ? [{ value: cut(removed), removed: true }] : [];
-  if (added.trim()) parts.push({ value: cut(added), added: true });
-  const rest = shared || (added.trim() ? "" : added);
-  return rest ? [...parts, { value: rest }] : parts;
+  const gone = removed.trim(), come = added.trim(), outer = come || !gone ? added : removed;
+  const [before, behind] = come || gone ? [outer.match(/^\s*/)[0], outer.match(/\s*$/)[0]] : [added, ""];
+  return [{ value: before }, { value: gone, removed: true }, { value: come, added: true }, { value: behind }].filter((part) => part.value);
 }
 
 // Compared draws a comparison: the document as it is now, with what was added and

@@ -20,7 +20,7 @@ import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
 import { isAsShown, isUnsaved, SitePlan } from "./plan.js";
 import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, useSite } from "./site.js";
-import { html, icon, useEffect, useRef, useState } from "./view.js";
+import { Bones, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 // marks are how the stepper draws the states of a phase.
 const marks = { __proto__: null, done: ["done", "check"], running: ["now", "loader-circle", "spin"], failed: ["bad", "x"], partly: ["bad", "x"], wants: ["bad", "triangle-alert"] };
@@ -29,6 +29,7 @@ export function Delivery({ here, info, status, acts, show }) {
   const { session } = here;
   const gate = session.questions.find((q) => q.ask.kind === "gate");
   const [site, again] = useSite(here.id, [status, info?.written, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
+  const isKnown = useCalm(site === undefined ? null : true); // what is shown once it is known moves nothing away
   const list = phasesOf(session, status);
   const asking = gate?.arguments?.phase; // a phase, or a step of one
   const at = list.some((p) => p.name === asking) ? asking : gate && list.find((p) => p.state === "waiting")?.name;
@@ -79,14 +80,17 @@ export function Delivery({ here, info, status, acts, show }) {
       ${!gate && status === "running" && html`<div class="card pad"><div class="acts">${icon("loader-circle", "spin acc")}<span><b>${current ? nameOfPhase(current.name) : "The delivery"}</b> is being worked on</span><span class="grow"></span><button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button></div></div>`}
       ${!gate && status !== "running" && trouble && html`<${Trouble} code=${trouble.code || (trouble.context.problem ? "" : "delivery_stopped")} context=${{ a: "The delivery", delivers: true, ...trouble.context }} acts=${{ ...acts, ...(site?.acts.includes("continue") && { further }) }} />`}
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
-      ${site && !gate && status !== "running" && html`<${Outcome} site=${site} session=${session} again=${again} />`}
+      ${isKnown ? html`${site && !gate && status !== "running" && html`<${Outcome} site=${site} session=${session} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
-      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}
+      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}` : html`<${Awaited} /><${Awaited} />`}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
-        ${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} dropped=${site?.dropped} /></aside></div>
+        ${!isKnown ? html`<${Awaited} />` : html`${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} dropped=${site?.dropped} />`}</aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} wish=${wish} onward=${onward} />`}</div></div>`;
 }
+
+// Awaited is a card that is not there yet.
+const Awaited = () => html`<div class="card awaited"><${Bones} /></div>`;
 
 // Taken is what the delivery has cost and taken so far; what it waits for now grows.
 function Taken({ spent, session, list }) {
@@ -292,7 +296,7 @@ export function NewDelivery() {
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const phases = known?.phases ?? usual.map((name) => ({ name }));
   const stop = stops.find(([name]) => name === (known?.approve || "auto"))?.[1];
-  return html`<form class="card pad stack" onSubmit=${submit} onKeyDown=${keys} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ")}. You decide at the gates.</p>
+  return html`<form class="card pad stack" onSubmit=${submit} onKeyDown=${keys} aria-label="New delivery"><h2>Deliver a request</h2><p class="small dim">It goes through ${phases.map((p) => nameOfPhase(p.name).toLowerCase()).join(", ").replace(/, ([^,]*)$/, " and $1")}. You decide at the gates.</p>
     <label class="small" for="request"><b>What is wanted</b></label><label class="field edge tall"><textarea id="request" rows="5" value=${text} placeholder="As a customer I want to …" dir="auto" onInput=${(e) => write(e.target.value)}></textarea></label>
     <div class="order-fields"><label class="small" for="delivery-stops"><b>Where it stops for you</b></label><select id="delivery-stops" aria-label="Where it stops for you" value=${approve} onChange=${(e) => set({ approve: e.target.value })}><option value="">as configured${known ? `: ${stop}` : ""}</option>${stops.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
       ${known && html`<label class="small" for="delivery-budget"><b>Budget</b><span class="dim">, in dollars</span></label><label class="field edge">${icon("coins")}<input id="delivery-budget" inputmode="decimal" autocomplete="off" value=${budget} placeholder=${known.budget ? money(known.budget) : "no limit of its own"} aria-invalid=${wrong ? "true" : undefined} aria-describedby=${wrong ? "delivery-wrong" : undefined} onInput=${(e) => set({ budget: e.target.value })} /></label>

@@ -83,9 +83,10 @@ function SavedRow({ item, id, openFile }) {
     };
   }, [number]);
   const { shown } = openFile, name = written[item.phase] ?? titleOfFile(item.path, item.description), [base, folder] = pathWords(item.path).split(" / ").reverse();
+  const first = [base !== name && base, number ? `version ${number}` : number === undefined && "this version was not kept", changed].filter(Boolean).join(" · "), more = [folder, size(item.size), isDocument && "a document of the project"].filter(Boolean);
   return html`<div class="doc" ref=${place}>
     <button type="button" class="bare row grow" onClick=${() => openFile.open(item.path, number || undefined)}>
-      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim cut">${[base !== name && base, number ? `version ${number}` : number === undefined && "this version was not kept", changed, folder, size(item.size), isDocument && "a document of the project"].filter(Boolean).join(" · ")}</span></span></button>
+      <span class="leaf">${icon(fileIcon(item.path))}</span><span class="grow"><b><span class="hidden">Open </span>${name}</b><span class="small dim line"><span>${first}</span><span class="cut">${more.map((words, i) => (first || i > 0 ? " · " : "") + words).join("")}</span></span></span></button>
     ${(shown === `${item.path} ${number}` || (isLatest && shown.startsWith(`${item.path} -`))) && html`<span class="chip acc t">open</span>`}
     <a class="btn tool sm" href=${fileAddress(fileOf(id, item.path)) + (number ? "?version=" + number : "")} download title="Download" aria-label=${`Download ${item.path}`}>${icon("download")}</a></div>`;
 }

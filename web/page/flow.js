@@ -309,7 +309,7 @@ function waysOf(a, b, isBack) {
   const way = (out, into, reach) => [at(a, out, 0), at(a, out, reach), at(b, into, reach), at(b, into, 0), at(b, into, ring)];
   const around = (...sides) => sides.map((side) => way(side, side, turn));
   const across = (out, into) => way(out, into, Math.max(24, (Math.abs(b.x - a.x) - width) / 2));
-  if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 0), ...around(right, left)] : [way(above, below, 0), ...around(left, right)];
+  if (Math.abs(a.x - b.x) < width) return b.y > a.y ? [way(below, above, 24), ...around(right, left)] : [way(above, below, 24), ...around(left, right)];
   return isBack || b.x < a.x ? [...around(below, above), b.x < a.x ? across(left, right) : across(right, left)] : [across(right, left), ...around(below, above)];
 }
 
@@ -364,9 +364,16 @@ function inOrder(flow, places) {
   }
 }
 
+// inReading are the nodes of a frame as the graph has them: from left to right, from top to bottom.
+export function inReading(flow, places, frame) {
+  const at = (n) => (n.kind === "agent" ? [n.id] : agentsIn(flow, n.id)).map((id) => places.get(id)).reduce((a, b) => [Math.min(a[0], Math.round(b.x)), Math.min(a[1], b.y)], [Infinity, Infinity]);
+  return flow.nodes.filter((n) => (n.in ?? "") === frame).map((n) => [n, ...at(n)]).sort(([, x, y], [, u, v]) => x - u || y - v || 0).map(([n]) => n);
+}
+
 // List is the same as the graph, to be read from top to bottom.
 function List({ flow, states, session, at, select }) {
-  const level = (frame) => flow.nodes.filter((n) => (n.in ?? "") === frame).map((n) => (n.kind === "agent" ? html`<li key=${n.id}><${Card} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} /></li>`
+  const { places } = useMemo(() => laidOut(flow), [flow]);
+  const level = (frame) => inReading(flow, places, frame).map((n) => (n.kind === "agent" ? html`<li key=${n.id}><${Card} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} /></li>`
     : html`<li key=${n.id}><b class="tiny faint row">${icon(frameIcons[n.kind] ?? "circle")}${named(n, states, flow)}</b><ul class="nested">${level(n.id)}</ul></li>`));
   return html`<ul class="flow-nodes" aria-label="Steps">${level("")}</ul>`;
 }

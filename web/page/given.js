@@ -2,7 +2,7 @@
 // flow run from there.
 
 import { agentOf, app } from "./state.js";
-import { changedInput, fieldsOf } from "./handoff.js";
+import { changedInput, fieldsOf, ownWords } from "./handoff.js";
 import { html, icon, useState } from "./view.js";
 
 const labelOf = ({ output, label }) => (output === "feedback" ? "To be better" : output ? agentOf(output).name : label);
@@ -23,7 +23,7 @@ export function Handed({ run, from, inWords, more }) {
   const isAgain = from === run.agent; // as in a loop
   const names = from ? [from] : Object.keys(run.input?.key_outputs ?? {}).filter((name) => name !== "feedback");
   const list = names.map((name) => agentOf(name).name).join(", ").replace(/, ([^,]*)$/, " and $1");
-  const fields = fieldsOf(run.input).filter((f) => f.text).map((f) => ({ ...f, text: f.text.slice(0, 300) }));
+  const fields = fieldsOf(run.input).filter((f) => f.text).map((f) => ({ ...f, text: (f.id === "task" ? ownWords(f.text) : f.text).slice(0, 300) }));
   return fields.length > 0 && html`<section class="handed"><h3 class="tiny faint">${isAgain ? "From the round before" : list ? "Handed over by " + list : "Was given"}</h3><dl class="given">${shown(fields, inWords)}</dl><button type="button" class="ghost sm" onClick=${more}>All that it was given</button></section>`;
 }
 

@@ -35,6 +35,13 @@ export function fieldsOf(input = {}) {
   return fields;
 }
 
+// ownWords are a task's own words, of a task that a group chat or a loop has put into what it tells
+// an agent.
+export function ownWords(text) {
+  const [, told] = text.match(/^The task:\n([^]*?)\n\n(?:Nobody has spoken yet\.|The conversation so far:\n)/) ?? text.match(/^Check this outcome of the task below\. [^\n]*\n\nThe task:\n([^]*)$/) ?? [];
+  return told ?? text;
+}
+
 // changedInput is what was changed of a handoff, by the texts of its fields: { input, wrong }.
 // The input is undefined if nothing was, and wrong says of fields why they cannot be so.
 export function changedInput(given = {}, texts = {}) {

@@ -18,6 +18,6 @@ export function Help({ close }) {
     dialog.current.showModal();
     return () => void (wasNowhere && take(document.querySelector("#main h1"))); // in the box, the next letter would be a word's
   }, []);
-  return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Keyboard" onClose=${close}><h2>Keyboard</h2><dl class="keys">${keys.map(([key, what]) => html`<div class="row" key=${key}><dt>${key.split(", ").map((one) => html`<kbd key=${one}>${one}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
+  return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Keyboard" onClose=${close}><h2>Keyboard</h2><dl class="keys" tabindex="0">${keys.map(([key, what]) => html`<div class="row" key=${key}><dt>${key.split(", ").map((one) => html`<kbd key=${one}>${one}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
     <p class="small dim">Single letters act only outside fields. They can be switched off in <a class="link" href="#/settings/look" onClick=${close}>this page’s settings</a>.</p><form method="dialog"><button class="primary" autofocus>Close</button></form></dialog>`;
 }

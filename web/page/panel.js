@@ -106,7 +106,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const box = useRef(null);
   const changes = useChanges(file, text, shown, versions, tab === "Changes" && versions.length > 1);
   const title = kindOf(file.path) === "document" ? text?.match(/^#\s+(.+)$/m)?.[1]?.replace(/[*`_]/g, "") || nameOf(file.path) : nameOf(file.path);
-  const info = versions.find((v) => v.number === shown);
+  const info = versions.find((v) => v.number === shown), where = placeOf(file.path, title), base = where.split(" / ").at(-1);
   const reload = (done) => {
     const at = document.activeElement, panel = at === document.body ? document.querySelector(".panel") : at.closest(".panel"); // the button that has the focus goes
     if (panel) (panel.tabIndex = -1), panel.focus({ preventScroll: true });
@@ -131,7 +131,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : writerOf(file, v) || `changed ${outsideOf(file)}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
   const tool = (name, drawing, act, more = "") => html`<button type="button" class=${"tool sm " + more} title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   return html`<div class=${"document" + (full ? " full" : "")}><div class="bar"><a class="btn tool phone-only" href="#" aria-label="Back to the conversation" onClick=${(e) => (e.preventDefault(), close())}>${icon("arrow-left")}</a>
-      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint cut">${[placeOf(file.path, title), info && `saved ${when(info.at)}`].filter(Boolean).join(" · ")}</div></div>
+      <div class="grow"><h2 class="cut">${title}</h2><div class="tiny faint row">${where && html`<span class="cut folder">${where.slice(0, -base.length - 3)}</span><span class="cut name">${where === base ? base : " / " + base}</span>`}${info && `${where ? " · " : ""}saved ${when(info.at)}`}</div></div>
       ${pick("desk-only")}
       ${text_ && tool("Copy the text", "copy", () => copy(text ?? ""))}
       ${seekable && tool("Find in this document", "search", () => setSeeking(!seeking), "phone-only")}

@@ -24,9 +24,11 @@ function folded(src) {
   if (folds === 8) return;
   const [head, open, summary] = src.match(/^ {0,3}<details( open)?>\s*<summary>(.*?)<\/summary>/i) ?? [];
   if (!head) return;
-  const rest = src.slice(head.length), marks = [...rest.matchAll(/^ {0,3}(```+|~~~+)[^]*?(?:^ {0,3}\1|$(?![^]))|(<\/details>)|<details\b/gim)].filter((m) => !m[1]); // but for those in code
+  const rest = src.slice(head.length);
+  // Those in code are none.
+  const ends = /^ {0,3}(```+|~~~+)[^]*?(?:^ {0,3}\1|$(?![^]))|(<\/details>)|<details\b/gim;
   let depth = 1;
-  const end = marks.find((m) => (depth += m[2] ? -1 : 1) === 0), to = end?.index ?? rest.length;
+  const end = [...rest.matchAll(ends)].find((m) => !m[1] && (depth += m[2] ? -1 : 1) === 0), to = end?.index ?? rest.length;
   folds++;
   const tokens = this.lexer.blockTokens(rest.slice(0, to));
   folds--;

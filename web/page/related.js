@@ -28,6 +28,8 @@ export function Related({ id, info, close }) {
       close();
     }, (problem) => toast(problem.message));
   };
+  if (others.length === 0 && !words) return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Files of other conversations" onClose=${close}><h2>Files of other conversations</h2>
+    <p class="small dim">No other conversation has files yet that ${agentOf(info?.agent ?? "").name} could read. The project’s documents can be read everywhere.</p><div class="row"><button type="button" class="primary" autofocus onClick=${() => dialog.current.close()}>Close</button></div></dialog>`;
   return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Files of other conversations" onClose=${close}><form class="stack" onSubmit=${save}><h2>Files of other conversations</h2>
     <p class="small dim">${agentOf(info?.agent ?? "").name} may read what was saved in the conversations that you choose. The project’s documents can be read everywhere.</p>
     <label class="field edge">${icon("search")}<input autofocus aria-label="Find a conversation" placeholder="Find a conversation" value=${words} onInput=${(e) => setWords(e.target.value)} /></label>

@@ -149,11 +149,11 @@ export function Room({ route }) {
   const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
   const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
   const asked = session.questions.find((q) => !acts.granted?.get(q.tool));
-  const begun = first && `${delivers ? "Delivery" : `Flow “${agent.name}”`} · began ${hour(first.started)}${delivers ? ` by ${first.user || app.me.name || "you"}` : ""}`;
+  const begun = first && html`${delivers ? html`<span class="desk-only">Delivery · </span>` : `Flow “${agent.name}” · `}began ${hour(first.started)}${delivers && ` by ${first.user || app.me.name || "you"}`}`;
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent) || "$0"} of ${money(mostOf(session))}` : info?.spent ? ` · ${cost(info.spent)}` : "";
   return html`
     <div class="bar">${back}${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}${spent}</div></div>
+      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint row"><span class="cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}</span>${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button>`}
       <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
@@ -172,7 +172,7 @@ export function Room({ route }) {
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
           editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${asked?.ask.kind === "approval" ? "Decide above; anything but yes says no" : asked || asks?.choices?.length ? `Answer above, or write to ${agent.name}` : ""} send=${(d) => acts.send(d, status === "running" || (asked && acts.begun === asked.key && delete acts.begun))} stop=${acts.stop} />
+          hint=${asked || asks?.choices?.length ? `Answer above, or write ${asked?.ask.kind === "approval" ? "why not" : "to " + agent.name}` : ""} send=${(d) => acts.send(d, status === "running" || (asked && acts.begun === asked.key && delete acts.begun))} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + info?.updated + info?.written} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

@@ -6,7 +6,7 @@ import { copy } from "./copy.js";
 import { agentOf, app, toast } from "./state.js";
 import { namesIn } from "./steps.js";
 import { cost, count, size } from "./format.js";
-import { clock, duration, json, plainPath, visible } from "./forms.js";
+import { clock, duration, fileIcon, json, plainPath, visible } from "./forms.js";
 import { isFailure } from "./fold.js";
 import { isCut, timesAt, workedOn } from "./worked.js";
 import { allEvents } from "./session.js";
@@ -148,7 +148,7 @@ export function Run({ here, at, agent }) {
   // when somebody scrolls.
   const scale = useMemo(() => {
     const made = rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 };
-    return { ...made, total: rounded(made.total) };
+    return { ...made, ...axisOf(made.total) };
   }, [rows, toScale]);
   const { calls, made, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
@@ -169,8 +169,8 @@ export function Run({ here, at, agent }) {
       <div><dt>Tool calls</dt><dd>${count(made)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
       <div><dt>Cost</dt><dd>${cost(totals.cost) || (totals.unpriced ? "not known" : "–")} ${totals.unpriced && totals.cost > 0 && html`<small>and more: a price is not known</small>`}</dd></div></dl>
       <div class="row wrap">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out desk-only" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
-    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes">
-      <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<span key=${f} style=${{ left: f * 100 + "%" }}>${duration(scale.total * f)}</span>`)}</span></div>
+    <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" style=${{ "--tick": (100 * scale.tick) / scale.total + "%" }}>
+      <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${Array.from({ length: Math.round(scale.total / scale.tick) + 1 }, (_, n) => html`<span key=${n} style=${{ left: (100 * n * scale.tick) / scale.total + "%" }}>${duration(n * scale.tick)}</span>`)}</span></div>
       <${Lanes} rows=${rows} scale=${scale} number=${number} id=${id} />
       ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
@@ -180,13 +180,14 @@ export function Run({ here, at, agent }) {
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
 }
 
-// rounded is a time that is not shorter, in milliseconds, of which every quarter is a number that
-// people count in.
-export function rounded(total) {
+// axisOf is how far an axis goes that shows a time, in milliseconds, and how far its ticks are apart:
+// a number that people count in, four times at most. It ends at the next tick.
+export function axisOf(time) {
   const long = [[3_600_000, [1, 1.5, 2, 3, 4, 6, 8, 12]], [60_000, [1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 45]], [1000, [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45]]].map(([ms, steps]) => steps.map((n) => n * ms)).flat().sort((a, b) => a - b);
-  const quarter = total / 4, size = 10 ** Math.floor(Math.log10(Math.max(quarter, 1)));
+  const quarter = time / 4, size = 10 ** Math.floor(Math.log10(Math.max(quarter, 1)));
   const fitting = quarter <= 800 ? [1, 2, 3, 4, 5, 6, 8, 10].map((n) => n * size).find((n) => n >= quarter) : long.find((n) => n >= quarter);
-  return 4 * (fitting ?? Math.ceil(quarter / 86_400_000) * 86_400_000);
+  const tick = fitting ?? Math.ceil(quarter / 86_400_000) * 86_400_000;
+  return { tick, total: tick * Math.ceil(time / tick) };
 }
 
 const select = (id, row) => row.span && go(talkAddress(id, "run", String(row.span.seq)));
@@ -271,6 +272,9 @@ export function tookOf({ kind, run, span, start, from, end }) {
 // of it begins earlier, when it was about to be made, which may be far more than a quick call takes.
 export const drawnFrom = (row) => new Date(Math.max(Date.parse(row.start), Date.parse(row.end) - tookOf(row)) || row.start).toISOString();
 
+// iconOf is the icon of a call: of one that has read a file that of the file.
+const iconOf = (tool, args) => (/^read_(file|document)$/.test(tool) && (args?.file_path ?? args?.path) ? fileIcon(String(args.file_path ?? args.path)) : toolIcon(tool));
+
 function Lane({ row, scale, current, id }) {
   // What has not ended goes on beyond the last thing that happened: the drawing ends there.
   const place = (from, to) => {
@@ -291,7 +295,7 @@ function Lane({ row, scale, current, id }) {
     bars = html`${row.failed.map((w) => html`<i key=${w.seq} class="er" title=${w.text} style=${place(w.time, w.time)}></i>`)}<i class="tt" style=${place(row.start, first)}></i><i style=${place(first, end)}></i>`;
   } else if (row.kind === "tool") {
     label = html`<span class="cut">${labelOf(row)}</span>`;
-    drawing = icon(isFailure(row.span.class) ? "circle-x" : toolIcon(row.span.name), isFailure(row.span.class) ? "bad" : "");
+    drawing = icon(isFailure(row.span.class) ? "circle-x" : iconOf(row.span.name, row.span.arguments), isFailure(row.span.class) ? "bad" : "");
     bars = html`<i class=${isFailure(row.span.class) ? "er" : "tl"} style=${place(drawnFrom(row), end)}></i>`;
   } else if (row.kind === "ask") {
     drawing = icon("message-circle-question-mark", "wait");
@@ -375,7 +379,7 @@ function Call({ id, number, turn, step, close }) {
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
   const panel = useVisit();
-  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? toolIcon(call.tool) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : done({ ...call, content: call.result })}</h2><div class="tiny faint cut">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
+  return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Call"><div class="bar">${icon(call && !model ? iconOf(call.tool, call.arguments) : "cpu")}<div class="grow"><h2 class="cut">${!call ? "…" : model ? `Model${call.purpose ? `, ${call.purpose}` : turn ? `, turn ${turn}` : ""}` : done({ ...call, content: call.result })}</h2><div class="tiny faint cut wraps">${call && `${call.model || call.tool} · ${clock(call.at)}${call.finish ? ` · ${endWords(call)}` : ""}`}</div></div>
       ${button("The call before", "chevron-up", () => step(-1))}${button("The next call", "chevron-down", () => step(1))}${button("Close", "x", close)}</div>
     <div class="call-body" tabindex="0">${problem ? html`<p class="dim">${problem}</p>` : !call ? html`<${Bones} />` : !model ? html`<${ToolCall} call=${call} />` : html`
       <dl class="facts small-facts"><div><dt>Sent</dt><dd>${count(call.input_tokens)} <small>tokens${call.cached_tokens ? `, ${count(call.cached_tokens)} cached` : ""}</small></dd></div><div><dt>Came back</dt><dd>${count(call.output_tokens)}</dd></div><div><dt>First word</dt><dd>${duration(call.first_token_ms ?? 0)}</dd></div><div><dt>Cost</dt><dd>${cost(call.cost) || "–"}</dd></div></dl>

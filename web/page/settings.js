@@ -388,7 +388,7 @@ function AddToolServer({ added }) {
     <label class="small" for="server-url"><b>Where it runs</b></label><label class="field edge"><input id="server-url" name="url" type="url" required placeholder="https://tools.example.org/mcp" autocomplete="off" /></label>
     ${failed && html`<p class="small bad" role="alert">${failed.message}</p>`}
     <div class="row"><button class="primary" disabled=${busy}>${busy ? "Trying to reach it…" : "Add it"}</button><button type="button" class="ghost" onClick=${() => setOpen(false)}>Cancel</button></div>
-    <p class="small dim">It is added once it answers. A program that Troupe is to start itself, and which agents may use the tools, stand in <code>troupe.yaml</code>: a page must not be able to run programs.</p></form>`;
+    <p class="small dim">It is added once it answers. Programs that Troupe starts itself, and which agents may use them, are set in <code>troupe.yaml</code>, not here.</p></form>`;
 }
 
 function SkillSettings() {
@@ -419,7 +419,7 @@ function LimitSettings() {
   const { settings, problem, save } = useSettings();
   const [spent, , again] = useLoaded(operate.spending);
   const saved = (...change) => save(...change).then((outcome) => (again(), outcome));
-  const usual = spent?.usual > 0 ? `In US dollars. All answers of a conversation together usually cost ${cost(spent.usual)}, of the dearest in the last 31 days ${cost(spent.dearest)}.` : "In US dollars.";
+  const usual = spent?.usual > 0 ? `In US dollars. A whole conversation usually costs ${cost(spent.usual)}; the dearest of the last 31 days cost ${cost(spent.dearest)}.` : "In US dollars.";
   const rows = [["limits.cost", "Money, one answer", usual, { unit: "$" }], ["limits.time", "Time, one answer", "Such as 15 min, or 1 h 30 min. Waiting for you does not count.", { read: spell }], ["limits.turns", "Turns, one answer", "How often the model may be asked before it must answer."], ["limits.tokens", "Tokens, one answer", "Sent and received. A token is a piece of a word: 1,000 are about 750 words."]];
   return html`<${Head} title="Limits" text="An agent that reaches one stops, says so, and keeps what it has. You can let it go on." />
     <div class="card rows">${(settings || problem) && html`<${Month} spent=${spent} setting=${find(settings, "server.month_cost")} save=${saved} />`}
@@ -470,7 +470,7 @@ function PeopleSettings() {
   const text = `Each sees conversations of their own${!can("documents") ? "." : app.me.shared_documents ? ". All see the same documents of the project." : ", and documents of their own."}`;
   return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><div class="row wrap"><button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>${p.removable && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
     ${link?.name === p.name && html`<${SignInLink} name="Sign-in link" text=${link.text}>This link is for a day: it lets in whoever has it, until tomorrow at this time or until the server starts anew.<//>`}</div>`)}</div>
-    ${can("people") && list.some((p) => p.name) && html`<${AddPerson} added=${added} add=${add} />`}`}
+    ${list.some((p) => p.name) ? can("people") && html`<${AddPerson} added=${added} add=${add} />` : html`<p class="small dim add">Whoever has a link to this server is the same person: nobody has a name of their own yet. To let others in, name yourself and them in <code>troupe.yaml</code>, under <code>users</code> of <code>server</code>, and start Troupe anew.</p>`}`}
     ${leaving && html`<${RemovePerson} person=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 

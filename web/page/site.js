@@ -44,12 +44,12 @@ function drop({ session }, again) {
 
 // useSite fetches what there is of a delivery, anew whenever something has happened, or somebody has
 // come back to the page. It is null where the delivery has no repository, or none yet. At a gate it
-// is fetched at once: somebody is about to decide.
+// is fetched at once: somebody is about to decide. It is undefined until the first is there.
 export function useSite(id, key, atGate) {
-  const [site, setSite] = useState(null), looks = useLooks();
+  const [site, setSite] = useState(), looks = useLooks();
   useEffect(() => {
     let here = true;
-    const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => {}), site && !atGate ? 400 : 0);
+    const later = setTimeout(() => api.delivery(id).then((found) => here && setSite(found), () => here && setSite((now) => now ?? null)), site && !atGate ? 400 : 0);
     return () => { here = false; clearTimeout(later); };
   }, [id, key, looks]);
   return [site && dropping.has(id) ? { isDropping: true, ...site, acts: [], files: [] } : site, () => api.delivery(id).then(setSite, () => {})];
@@ -81,7 +81,7 @@ export function Outcome({ site, session, again }) {
   const isDone = site.outcome === "delivered";
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.untaken ? "partly taken" : site.applied ? "taken" : "delivered"}</span>`}</div>
     ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed${added + removed > 0 && html`, ${amounts({ added, removed })} lines`}${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
-    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
+    ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${/” is still to be done(: |$)/.test(text) ? icon("circle", "faint") : icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${site.untaken && html`<p class="small">Not all of it is in your project: the rest was made since it was taken, or undone by hand.</p>`}
     ${site.elsewhere?.length > 0 && html`<p class="small">It was taken into ${site.elsewhere.join(" and ")}, which is not checked out in your project.</p>`}
@@ -201,7 +201,7 @@ export function measuredOf(runs) {
 // Checks shows what was measured, the latest of each kind, with its output; what was measured
 // of the same before is folded.
 export function Checks({ site }) {
-  if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="small">${icon("triangle-alert")} This repository has no checks: nothing is measured.</p></section>`;
+  if (!site.checks.length) return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2><p class="row top small">${icon("triangle-alert")}<span>This repository has no checks: nothing is measured.</span></p></section>`;
   const shown = (round) => html`<div key=${round.label + round.attempt} data-label=${round.label} data-attempt=${round.attempt}><h3 class="tiny faint">${labelOf(round, site.plan?.steps, round.runs.some((run) => run.outdated))}</h3>${round.runs.map((run) => html`<${CheckRun} key=${run.name + run.at} site=${site} run=${run} />`)}</div>`;
   return html`<section class="card pad checks" aria-label="Checks"><h2>Checks</h2>
     ${measuredOf(site.runs).map(([latest, ...before]) => html`<div key=${latest.label.replace(/ round \d+$/, "")} class="stack">${shown(latest)}${before.length > 0 && html`<details class="tiny before"><summary class="btn ghost sm">${icon("chevron-right", "chev")}${before.length} ${/^step /.test(latest.label) ? (before.length === 1 ? "round" : "rounds") : before.length === 1 ? "time" : "times"} before that</summary>${before.map(shown)}</details>`}</div>`)}
@@ -239,7 +239,7 @@ export function Findings({ site }) {
   const notes = [...(site.claims ?? []), ...(site.notes ?? [])];
   if (!open.length && !site.criteria.length && !notes.length) return null;
   return html`<section class="card pad findings" aria-label="Review"><div class="row"><h2 class="grow">Review</h2>${site.review?.round > 1 && html`<span class="tiny faint">the ${ordinal(site.review.round)} of this change</span>`}</div>
-    ${site.review?.outdated && html`<p class="small">${icon("info")} Something was built since: this is what was found before that.</p>`}
+    ${site.review?.outdated && html`<p class="row top small">${icon("info")}<span>Something was built since: this is what was found before that.</span></p>`}
     <${FindingRows} findings=${site.findings} criteria=${site.criteria} />
     ${notes.length > 0 && html`<ul class="stack small">${notes.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}</section>`;
 }

@@ -67,8 +67,8 @@ export function agentOf(id = "") {
   return unknown.get(id);
 }
 
-// plainName is what an agent of a delivery or a frame of a flow is called, which nobody has given a name.
-const plainName = (id) => (/^[a-z][a-z-]+-agent$/.test(id) ? id.slice(0, -6).replace(/^qa-/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase()) : id.replaceAll("_", " "));
+// plainName is what a flow, a frame of one or an agent of a delivery is called, which nobody has given a name.
+const plainName = (id) => (/^[a-z]+(-[a-z\d]+)+$/.test(id) ? id.replace(/-agent$/, "").replace(/^qa-/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase()) : id.replaceAll("_", " "));
 
 export const pipeline = "deliver";
 const delivering = { id: pipeline, name: "Delivery", title: "", icon: "", commands: [] };

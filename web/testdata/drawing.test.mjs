@@ -125,6 +125,19 @@ test("words that changed are marked in the text, and the rest is as it was", () 
   assert.deepEqual(marked("ins"), ["added: Nine of fourteen", "added: three", "added: New."]);
 });
 
+test("no mark of a change begins or ends with a space, and what is there now is read as it is", () => {
+  for (const [before, after, text, marks] of [
+    ["They paid a fee for it.", "They paid a fee last year for it.", "They paid a fee last year for it.", ["+last year"]],
+    ["They paid a fee last year for it.", "They paid a fee for it.", "They paid a fee last year for it.", ["-last year"]],
+    ["Open all night.", "Open", "Open all night.", ["-all night."]],
+    ["Many pay", "Nine of fourteen pay a fee", "ManyNine of fourteen pay a fee", ["-Many", "+Nine of fourteen", "+a fee"]],
+  ]) {
+    const [{ words }] = compared(before, after);
+    assert.equal(words.map((part) => part.value).join(""), text);
+    assert.deepEqual(words.filter((part) => part.added || part.removed).map((part) => (part.added ? "+" : "-") + part.value), marks);
+  }
+});
+
 test("the words of a document and of its changes are counted by one rule", () => {
   const texts = ["", "# Brief\n\nMany **readers** pay.\n\n- one\n- two", "# Brief\n\nNine of fourteen *readers* pay.\n\n1. one\n2. three\n\n> New.", "```\ncode is here\n```"];
   assert.deepEqual(texts.map(wordsIn), [0, 6, 9, 3]);
@@ -140,7 +153,7 @@ test("a box that was ticked is a change, and stays a box", () => {
   const units = compared("- [ ] ask\n- [x] pay\n- two", "- [x] ask\n- [x] pay now\n- two");
   assert.deepEqual(counted(units), { added: 1, removed: 0, boxes: 1 });
   const root = draw(html`<${Compared} units=${units} />`);
-  assert.deepEqual(all(root).filter((n) => n.localName === "ins").map(textOf), ["ticked: ", "added:  now"]);
+  assert.deepEqual(all(root).filter((n) => n.localName === "ins").map(textOf), ["ticked: ", "added: now"]);
   assert.equal(all(root).filter((n) => n.localName === "input").length, 2);
 });
 
@@ -216,13 +229,16 @@ test("a gate takes no decision before one can be given", () => {
   assert.deepEqual(goOn("waiting"), [false, false]);
 });
 
-test("a document that could not be kept says why, and the exact words are folded", () => {
+test("a document that could not be kept says why, and the exact words are folded", async () => {
   const session = new Session();
   let seq = 0;
   const failed = (path, error) => ({ path, type: "file", state: "failed", error });
   const result = { phase: "requirements", status: "partial", artifacts: [failed("../stories.md", 'write: path "../stories.md" leads upwards'), { ...failed("specs/plan.md", "upload: there is no knowledge base"), sha256: "x", change: "created", size: 3 }, failed("odd.md", "write: EWHAT 7")] };
   for (const [run, parent, kind, body] of [["d", "", "run_started", {}], ["p", "d", "run_started", { depth: 1, definition: { kind: "phase" } }], ["p", "d", "run_finished", { output: { key_outputs: { result } } }], ["d", "", "run_finished", { output: {} }]]) session.take({ seq: ++seq, time: new Date(1e12).toISOString(), session: "s", run, parent, step: "1", agent: parent ? "requirements" : "deliver", kind, body });
-  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="completed" acts=${{}} show=${() => {}} />`));
+  const root = draw(html`<${Delivery} here=${here(session)} info=${null} status="completed" acts=${{}} show=${() => {}} />`);
+  assert.doesNotMatch(textOf(root), /could not be saved/); // what is shown once all is known is not moved away
+  for (let left = 500; left && !/could not be saved/.test(textOf(root)); left--) await new Promise((done) => setTimeout(done, 10));
+  const shown = textOf(root);
   assert.match(shown, /Stories could not be saved: its path leads to no place in the project\./);
   assert.match(shown, /Plan is saved, and could not be put into the library: there is no library to put it into\./);
   assert.match(shown, /Odd could not be saved\.What was said about itEWHAT 7/);

@@ -3,7 +3,7 @@ import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { drawnEdge, failuresIn, laidOut, named, preview, statesOf } = await import("../page/flow.js");
+const { drawnEdge, failuresIn, inReading, laidOut, named, preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -116,6 +116,25 @@ test("no way from one member of a team to another leads behind a third", () => {
       }
     }
   }
+});
+
+test("the head of an arrow points into its box, even where it ends before the ring around that", () => {
+  const places = new Map([["above", { x: 0, y: 0 }], ["below", { x: 0, y: 142 }], ["right", { x: 252, y: 71 }]]);
+  for (const from of places.keys()) for (const to of places.keys()) if (from !== to) {
+    for (const path of [drawnEdge({ from, to, team: true }, places)].flatMap((e) => [e.path, e.short])) {
+      const [, , , , x, y, endX, endY] = path.match(/-?[\d.]+/g).map(Number), box = places.get(to), middle = [box.x + 98, box.y + 45];
+      assert.ok((endX - x) * (middle[0] - endX) + (endY - y) * (middle[1] - endY) > 0, `${from} to ${to}: ${path}`);
+    }
+  }
+});
+
+test("the list has the order of the graph", () => {
+  const council = { nodes: [node("1", "group_chat", ""), node("2", "agent", "porter", "1"), node("3", "agent", "reader", "1"), node("4", "agent", "chair", "1")], edges: [{ from: "4", to: "2" }, { from: "4", to: "3" }] };
+  assert.deepEqual(inReading(council, laidOut(council).places, "1").map((n) => n.agent), ["chair", "porter", "reader"]);
+  const top = (flow) => inReading(flow, laidOut(flow).places, "").map((n) => n.id);
+  assert.deepEqual(top({ ...essay, edges: [{ from: "2", to: "5" }, { from: "3", to: "5" }, { from: "5", to: "6" }] }), ["1", "4"]);
+  assert.deepEqual(top({ nodes: [node("1", "agent", "late"), node("2", "agent", "early")], edges: [{ from: "2", to: "1" }] }), ["2", "1"]);
+  assert.deepEqual(top({ nodes: [node("1", "loop", "nobody"), node("2", "agent", "alone")] }), ["2", "1"]);
 });
 
 test("a sequence within a frame is drawn as its agents would be without it", () => {

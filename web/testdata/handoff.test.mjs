@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { changedInput, fieldsOf } from "../page/handoff.js";
+import { changedInput, fieldsOf, ownWords } from "../page/handoff.js";
 import { Session } from "../page/fold.js";
 import { Events } from "./script.mjs";
 
@@ -11,6 +11,13 @@ test("a handoff is shown as fields", () => {
     ["task", "Write.", false], ["summary", "A draft.", false], ["output feedback", "shorter", false], ["output facts", "[\n  1,\n  2\n]", true], ["custom", '{\n  "budget": 3\n}', true],
   ]);
   assert.deepEqual(fieldsOf(undefined).map((f) => f.id), ["task"]);
+});
+
+test("of a task that is told with a conversation, its own words are shown in short", () => {
+  assert.equal(ownWords("The task:\nSay what they say.\n\nIn short.\n\nThe conversation so far:\n\n[porter]\nIt is full.\n\nYou are reader, and it is your turn to speak."), "Say what they say.\n\nIn short.");
+  assert.equal(ownWords("The task:\nSay what they say.\n\nNobody has spoken yet.\n\nYou are porter, and it is your turn to speak."), "Say what they say.");
+  assert.equal(ownWords("Check this outcome of the task below. Call accept if it will do, or revise to say what must be done better.\n\nThe task:\nWrite."), "Write.");
+  for (const text of ["Write.", "The task:\nis what you make of it.", ""]) assert.equal(ownWords(text), text);
 });
 
 test("a value that is its own summary is shown once", () => {

@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { drawnFrom, labelOf, madeIn, piecesOf, rounded, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
+const { axisOf, drawnFrom, labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -242,6 +242,9 @@ test("the bar of a tool is as long as it took, and not as what is on record of i
 });
 
 test("an axis counts in numbers that people count in, and no call ends beyond it", () => {
-  for (const [total, is] of [[1, 4], [73, 80], [68, 80], [500, 800], [2400, 2400], [9000, 10_000], [61_000, 80_000], [130_000, 180_000], [3_700_000, 4_800_000], [2e8, 345_600_000]]) assert.equal(rounded(total), is, `of ${total}`);
-  for (let total = 1; total < 1e10; total *= 1.07) assert.ok(rounded(total) >= total && (total < 5 || rounded(total) < total * 2 || total > 1.6e8), `of ${total}`);
+  for (const [time, tick, total] of [[1, 1, 1], [49, 20, 60], [73, 20, 80], [68, 20, 80], [500, 200, 600], [2400, 600, 2400], [9000, 2500, 10_000], [61_000, 20_000, 80_000], [130_000, 45_000, 135_000], [3_700_000, 1_200_000, 4_800_000], [2e8, 86_400_000, 259_200_000]]) assert.deepEqual(axisOf(time), { tick, total }, `of ${time}`);
+  for (let time = 1; time < 1e10; time *= 1.07) {
+    const { tick, total } = axisOf(time);
+    assert.ok(total >= time && total < time + tick && total <= 4 * tick, `of ${time}`);
+  }
 });

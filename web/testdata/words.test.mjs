@@ -26,6 +26,7 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.deepEqual(did([{ tool: "write_file", state: "interrupted", arguments: { file_path: "{session-folder}/a.md" } }, { tool: "write_file", arguments: { file_path: "{session-folder}/b.md" } }]), ["Was about to save a.md", "saved b.md"]);
   assert.deepEqual(did([{ tool: "open_worktree" }, { tool: "run_check" }, { tool: "run_check" }]), ["Made a working copy of the project", "ran the checks"]);
   assert.equal(agentOf("product-owner-agent").name, "Product owner");
+  assert.equal(agentOf("team-fullstack").name, "Team fullstack");
   assert.equal(agentOf("polish_it").name, "polish it");
   assert.equal(plainPath("{{output_folder}}/a/b.md"), "a/b.md");
   assert.equal(nameOf("planning/project-brief.md"), "Project brief");

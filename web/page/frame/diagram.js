@@ -11,6 +11,7 @@ const colours = {
 
 const place = document.getElementById("place");
 document.body.style.margin = "0";
+const least = 12 / 14; // how small a drawing may become: what has no room is scrolled to
 let drawn = 0;
 
 addEventListener("message", async ({ source, data }) => {
@@ -24,12 +25,17 @@ addEventListener("message", async ({ source, data }) => {
     });
     const { svg } = await mermaid.render("drawing" + ++drawn, data.text);
     const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    // Between a line and the words on it there is some ground.
+    for (const box of parsed.querySelectorAll(".edgeLabel rect")) Object.assign(box.style, { fill: own.background, opacity: "1", stroke: own.background, strokeWidth: "8px", strokeLinejoin: "round" });
     for (const box of parsed.querySelectorAll(".node rect")) box.setAttribute("rx", Math.max(9, box.getAttribute("rx")));
     const width = (parsed.viewBox?.baseVal?.width || 600) * (data.scale || 1);
     if (data.scale) Object.assign(parsed.style, { width: width + "px", maxWidth: "none", display: "block" });
-    else parsed.style.maxWidth = `min(100%, ${width}px)`;
+    else Object.assign(parsed.style, { maxWidth: `min(100%, ${width}px)`, minWidth: width * least + "px" });
+    place.style.overflowX = data.scale ? "" : "auto";
     place.style.textAlign = "center";
     place.replaceChildren(document.importNode(parsed, true));
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
     parent.postMessage({ width: Math.ceil(width), height: Math.ceil(place.getBoundingClientRect().height) + 8 }, "*");
   } catch (error) {
     parent.postMessage({ failed: String(error?.message ?? error) }, "*");
