@@ -59,7 +59,7 @@ export function Composer({ agent, draft, setDraft, running, waits = false, send,
       setMenu(false);
     } else if (event.key === "Escape" && draft.instead) {
       event.stopPropagation();
-      setDraft(draft.aside ?? empty);
+      setDraft((now) => now.aside ?? empty);
     } else if (event.key === "ArrowUp" && editLast && !draft.text && !draft.files.length) {
       event.preventDefault();
       editLast();

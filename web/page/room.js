@@ -167,7 +167,7 @@ export function Room({ route }) {
       ${route.view === "delivery" && html`<${Delivery} here=${here} info=${info} status=${status} acts=${acts} show=${show} />`}
       ${route.view === "" && html`<section class="talk" aria-label="Conversation">
         ${!loaded ? html`<div class="flow"><${Bones} /></div>` : session.items.length > 0 || status === "running" ? html`<${Conversation} here=${here} status=${status} acts=${acts} openFile=${openFile} asks=${asks} />` : html`<${Beginning} agent=${agent} acts=${acts} />`}
-        ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft(draft.aside ?? empty)}>Cancel</button></p>`}
+        ${draft.instead && html`<p class="editing small">${icon("git-branch")}<span class="grow">This begins a conversation of its own, which goes on from before the message.</span><button type="button" class="ghost sm" onClick=${() => setDraft((now) => now.aside ?? empty)}>Cancel</button></p>`}
         ${(queue.messages.length > 0 || kept(changingQueued(id))) && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} back=${(text) => setDraft((d) => ({ ...d, text: [d.text, text].filter(Boolean).join("\n\n") }))} />`}
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
