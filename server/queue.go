@@ -121,6 +121,9 @@ type queueChange struct {
 	Now bool `json:"now,omitempty" jsonschema:"say it now: a run that is under way is stopped"`
 }
 
+// errAsks is why a message that waits is not said now: it would be taken for an answer.
+var errAsks = refuse(http.StatusConflict, "answer first what is asked; the message goes out after that").withCode("asks")
+
 var errChanged = refuse(http.StatusConflict, "the message was changed meanwhile").withCode("edited")
 
 var errNoQueued = refuse(http.StatusNotFound, "there is no such message in the queue")
@@ -132,6 +135,9 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 	}
 	if in.Text != nil && strings.TrimSpace(*in.Text) == "" {
 		return queueView{}, refuse(http.StatusBadRequest, "the message is empty")
+	}
+	if in.Now && info.Status == "waiting" {
+		return queueView{}, errAsks
 	}
 	known, changed := false, false
 	err = s.notes.change(info.ID, func(n *notes) {
@@ -294,7 +300,10 @@ func (s *Server) ended(user string, end ending) {
 			if allowed, err := s.allow(c, end.session, n.Allowed); err != nil || allowed {
 				return err
 			}
-		case end.why == "" && len(n.Queue) > 0 && !n.Held:
+		case end.why == "" && len(n.Queue) > 0 && (!n.Held || n.Why == heldAsks): // or what was asked was answered
+			if _, err = s.release(end.session, heldAsks); err != nil {
+				return err
+			}
 			if err = s.sayNext(c, end.session); err == nil {
 				return nil
 			}

@@ -241,3 +241,31 @@ func TestWhatWasBegunBeforeAnApprovalIsNoAnswer(t *testing.T) {
 	m.answers(t, "All right.")
 	b.sees(".answered[data-state=refused]", "You did not allow")
 }
+
+// What is held until something was answered goes out after that, also where the answer is given in
+// words; and nobody sends it as the answer.
+func TestWhatIsHeldGoesOutAfterAnAnswerInWords(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := begin(t, play(t, m).link, "clerk")
+	id := value[string](b, "location.hash.split('/')[2]")
+	b.say("Write it down")
+	a := m.asked(t)
+	a.say("One moment.")
+	b.sees(answers, "One moment.")
+	b.write(composer, "And mention the budget")
+	a.call("write_file", map[string]any{"file_path": "{session-folder}/guarded-a.md", "content": "It."})
+	b.sees(approval, "What you had begun to write")
+	b.press(kb.Enter)
+	b.sees(".queues", "Held: you are asked something first.")
+	b.lacks(".queues button", "Send it")
+	b.holds("fetch('api/sessions/' + %s + '/queue/1', { method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ now: true }) }).then((r) => r.status === 409)", id)
+	b.sees(approval, "guarded-a.md")
+	b.say("no, leave that file alone")
+	m.answers(t, "All right.")
+	b.sees(".answered[data-state=refused]", "You did not allow")
+	m.answers(t, "It is mentioned.")
+	b.sees(said, "And mention the budget")
+	b.sees(answers, "It is mentioned.")
+	b.lacks(".queues", "")
+}

@@ -1,7 +1,7 @@
 // What agents did in a turn: their calls, what they saved, and what can be done with an
 // answer.
 
-import { did, doing, done, isToldVain, isVain, times, written } from "./words.js";
+import { did, doing, done, isCutOff, isToldVain, isVain, times, written } from "./words.js";
 import { capital, cost, hour, short, size } from "./format.js";
 import { duration, fileIcon, pathWords, titleOfFile } from "./forms.js";
 import { agentOf, inPerson, nameAt, pipeline } from "./state.js";
@@ -22,7 +22,7 @@ export function Calls({ items, id }) {
   const failed = items.filter((item) => item.state === "failed" && !isToldVain(item)).length;
   const [lead, ...rest] = did(items);
   const vain = items.every(isVain);
-  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : items.some((item) => item.state === "interrupted") ? "circle-pause" : "circle-check", running ? "spin acc" : "")}
+  return html`<details class="did" open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}><summary class="acts">${icon(running ? "loader-circle" : vain ? "circle-x" : items.some(isCutOff) ? "circle-pause" : "circle-check", running ? "spin acc" : "")}
       <span>${running ? html`<b>${capital(doing(running.tool, running.arguments))}</b>` : html`<b>${lead}</b>${rest.map((part) => ", " + part)}`}${failed > 0 && html`<span class="faint"> (${failed === items.length ? "it did not work" : `${failed} did not work`})</span>`}</span>${icon("chevron-down", "chev")}</summary>
     <div class="steps">${open && inRows(items).map((row) => (row.length === 1 ? html`<${Call} key=${row[0].key} item=${row[0]} id=${id} />` : html`<details class="call" key=${row[0].key}><summary>${done(row[0])}${times(row.length)}</summary>${row.map((item) => html`<${Call} key=${item.key} item=${item} id=${id} />`)}</details>`))}</div></details>`;
 }

@@ -149,10 +149,13 @@ function why({ content }) {
 }
 
 // done says what a call did, in one line.
-export const done = (call) => notDone(call) ? `${notDone(call)} ${lower(asOrder(call.tool, call.arguments))}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
+export const done = (call) => notDone(call) ? `${notDone(call)} ${lower(asOrder(call.tool, call.arguments))}${isCutOff(call) ? " (not known whether it was done)" : ""}` : doing(called(call), call.arguments, true) + (called(call) === "apply_changes, none" ? why(call) : /"error":\s*"a person has written or changed/.test(call.content ?? "") ? ": a person has changed it" : "");
 
 // notDone says of a call that it was not done, or that nobody knows: whoever was at it is gone.
-const notDone = (call) => (isRefused(call) ? "Was not allowed to" : isUndecided(call) ? "Could not" : call.state === "interrupted" ? "Was about to" : "");
+const notDone = (call) => (isRefused(call) ? "Was not allowed to" : isUndecided(call) ? "Could not" : isCutOff(call) ? "Began to" : "");
+
+// isCutOff says of a call that whoever made it was gone before it was done: nobody knows what came of it.
+export const isCutOff = (call) => call.state === "interrupted" || call.class === "interrupted";
 
 // did sums up several calls: "Read 3 files, searched the web, calculated". The same call several
 // times is one thing: "Did not find a.md, 5 times".

@@ -23,7 +23,7 @@ test("what tools do is said without variables, paths of the machine or names of 
   assert.deepEqual(did([{ tool: "no_such_tool", class: "not_found", content: "there is no tool no_such_tool; there are: read_file" }]), ["Looked for a tool that is not there"]);
   assert.deepEqual(did([{ tool: "transfer_to_lawyer" }, { tool: "revise", arguments: { feedback: "Too long." } }]), ["Handed over to lawyer", "sent it back: “Too long.”"]);
   assert.deepEqual(did([{ tool: "read_file", arguments: { file_path: "a.md" } }, { tool: "read_file", class: "not_found", arguments: { file_path: "{session-folder}/b.md" } }]), ["Read a.md", "did not find b.md"]);
-  assert.deepEqual(did([{ tool: "write_file", state: "interrupted", arguments: { file_path: "{session-folder}/a.md" } }, { tool: "write_file", arguments: { file_path: "{session-folder}/b.md" } }]), ["Was about to save a.md", "saved b.md"]);
+  assert.deepEqual(did([{ tool: "write_file", state: "interrupted", arguments: { file_path: "{session-folder}/a.md" } }, { tool: "write_file", arguments: { file_path: "{session-folder}/b.md" } }]), ["Began to save a.md (not known whether it was done)", "saved b.md"]);
   assert.deepEqual(did([{ tool: "open_worktree" }, { tool: "run_check" }, { tool: "run_check" }]), ["Made a working copy of the project", "ran the checks"]);
   assert.equal(agentOf("product-owner-agent").name, "Product owner");
   assert.equal(agentOf("team-fullstack").name, "Team fullstack");
