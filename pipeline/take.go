@@ -67,6 +67,9 @@ func (s *Site) Revert(ctx context.Context, repo *git.Repo, folder, message strin
 	if err != nil || len(stands.In) == 0 {
 		return stands, "", err
 	}
+	if err := repo.IsAlone(ctx, s.branch(), stands.In); err != nil {
+		return nil, "", err
+	}
 	before, after, err := repo.Revert(ctx, stands.In, message)
 	if err != nil {
 		return nil, "", err
@@ -163,11 +166,16 @@ func (s *Site) settle(ctx context.Context, repo *git.Repo, folder string) error 
 	return s.forget(ctx, repo, folder)
 }
 
-// refused puts on record that what was begun has not begun after all, where git has refused it or has
-// written nothing: what somebody changes in the checkout afterwards is no leftover of ours.
+// refused takes back what was written of what was begun, and puts on record that it has not begun
+// after all: what somebody changes in the checkout afterwards is no leftover of ours. Where git has
+// refused it at once nothing was written.
 func (s *Site) refused(ctx context.Context, repo *git.Repo, folder string, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, ok := errors.AsType[*git.RefusedError](why); !ok {
+		from, to := s.begun()
+		if err := repo.Retreat(ctx, from, to); err != nil {
+			return err // the next one tries again
+		}
 		return s.forget(ctx, repo, folder)
 	}
 	s.Taking, s.Undoing = nil, nil

@@ -158,6 +158,39 @@ func TestATakeThatIsRefusedHasNotBegun(t *testing.T) {
 	}
 }
 
+// What git refuses once it has written the files leaves none of them: not in the index either, where
+// the next commit of somebody would have them. What is beside them is nobody's obstacle.
+func TestATakeThatIsRefusedAtItsEndLeavesNothing(t *testing.T) {
+	for _, lock := range []string{".git/HEAD.lock", ".git/refs/heads/main.lock"} {
+		t.Run(lock, func(t *testing.T) {
+			o, tip := builtSite(t)
+			run(t, o.Repo, "echo mine >beside.txt; : >"+lock)
+			for range 2 {
+				if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err == nil {
+					t.Fatal("it is taken")
+				}
+				if got := run(t, o.Repo, "git status --porcelain"); got != "?? beside.txt" {
+					t.Errorf("it leaves %s", got)
+				}
+			}
+			run(t, o.Repo, "rm "+lock)
+			if _, _, err := o.Take(t.Context(), o.folder, "merge", ""); err != nil {
+				t.Fatal(err)
+			}
+			run(t, o.Repo, ": >"+lock)
+			repo, err := git.Open(t.Context(), o.Repo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := o.Revert(t.Context(), repo, o.folder, "back"); err == nil {
+				t.Fatal("it is taken back")
+			}
+			run(t, o.Repo, "rm "+lock+" beside.txt")
+			o.wasTaken(t, tip)
+		})
+	}
+}
+
 // Taking back is killed anywhere: the next one takes it back once, and says so.
 func TestATakeBackThatIsKilledGoesOn(t *testing.T) {
 	for name, left := range map[string]string{

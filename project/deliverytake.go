@@ -19,8 +19,8 @@ import (
 
 // Why a delivery is not taken back, or not dropped.
 var (
-	errNotTaken  = errors.New("it was not taken")
-	errTakenBack = errors.New("it was taken back already")
+	ErrNotTaken  = errors.New("it was not taken")
+	ErrTakenBack = errors.New("it was taken back already")
 	errTaken     = errors.New("it was taken: take it back first")
 )
 
@@ -83,21 +83,9 @@ func (p *Project) noteTakes(ctx context.Context) {
 	}
 }
 
-// UndoDelivery reverts what was applied of a delivery, by a commit that it returns; or, where nothing
-// was, or it was reverted, drops the delivery. Where somebody else has taken it out it fails.
-func (p *Project) UndoDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
-	reverted, err = p.RevertDelivery(ctx, site)
-	if errors.Is(err, errTakenBack) && takenOnFile(site).Any { // which nothing but the files of the checkout says
-		return "", fmt.Errorf("delivery %s was applied, and what is checked out has it no more: somebody has taken it out by hand; nothing was done; to remove its branch and its worktree: troupe deliveries undo %s --drop", site.ID, site.ID)
-	}
-	if errors.Is(err, errNotTaken) || errors.Is(err, errTakenBack) {
-		return "", p.DropDelivery(ctx, site)
-	}
-	return reverted, err
-}
-
 // RevertDelivery takes what was applied of a delivery back out of the checkout, by a commit
-// that it returns. What was built stays on the delivery's branch.
+// that it returns. What was built stays on the delivery's branch. It fails with ErrNotTaken or
+// ErrTakenBack where there is nothing to take back.
 func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
 	release, err := p.hold(ctx, site)
 	if err != nil {
@@ -124,9 +112,9 @@ func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reve
 // whyNotIn says why there is nothing of a delivery to take back.
 func whyNotIn(site *pipeline.Site) error {
 	if len(site.Takes) > 0 {
-		return errTakenBack
+		return ErrTakenBack
 	}
-	return errNotTaken
+	return ErrNotTaken
 }
 
 // isElsewhere fails where a delivery was taken into another branch than the one that is checked out,

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/troupe-dev/troupe/pipeline"
+	"github.com/troupe-dev/troupe/project"
 )
 
 // Whoever takes a delivery back that was taken back already, or drops one that was taken, has
@@ -105,7 +106,7 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 
 	taken := git(t, d.repo, "rev-parse", "main")
 	git(t, d.repo, "checkout", "-qb", "other", site.Base)
-	if _, err := d.UndoDelivery(t.Context(), site); err == nil || !strings.Contains(err.Error(), "it was taken into main, which is not checked out") || git(t, d.repo, "rev-parse", "other") != site.Base {
+	if _, err := d.RevertDelivery(t.Context(), site); err == nil || !strings.Contains(err.Error(), "it was taken into main, which is not checked out") || git(t, d.repo, "rev-parse", "other") != site.Base {
 		t.Errorf("in another branch it is taken back: %v", err)
 	}
 	if view := show(); view.Applied || !slices.Equal(view.Elsewhere, []string{"main"}) || !slices.Contains(view.Acts, "apply") || slices.Contains(view.Acts, "drop") {
@@ -270,8 +271,8 @@ func TestTheDiffOfADeliveryOutlivesItsBranch(t *testing.T) {
 	}
 }
 
-// That somebody has taken a delivery out by hand is a guess: its branch is removed by whoever says so.
-func TestWhatWasTakenOutByHandIsDroppedOnlyOnDemand(t *testing.T) {
+// What somebody has taken out by hand is not taken back, and can be dropped.
+func TestWhatWasTakenOutByHandCanBeDropped(t *testing.T) {
 	d := newDeliverer(t)
 	site := d.deliver()
 	before := git(t, d.repo, "rev-parse", "main")
@@ -279,8 +280,7 @@ func TestWhatWasTakenOutByHandIsDroppedOnlyOnDemand(t *testing.T) {
 		t.Fatal(err)
 	}
 	git(t, d.repo, "reset", "-q", "--hard", before)
-	_, err := d.UndoDelivery(t.Context(), site)
-	if err == nil || !strings.Contains(err.Error(), "troupe deliveries undo "+site.ID+" --drop") || git(t, d.repo, "branch", "--list", site.Branch) == "" {
+	if _, err := d.RevertDelivery(t.Context(), site); !errors.Is(err, project.ErrTakenBack) || git(t, d.repo, "branch", "--list", site.Branch) == "" {
 		t.Errorf("it is undone: %v", err)
 	}
 	if err := d.DropDelivery(t.Context(), site); err != nil {
@@ -308,7 +308,7 @@ func TestWhatWasTakenOutlivesTheSession(t *testing.T) {
 	if _, err := d.RevertDelivery(t.Context(), left); err != nil || git(t, d.repo, "rev-parse", "main^{tree}") != before {
 		t.Error(err)
 	}
-	if _, err := d.UndoDelivery(t.Context(), left); err != nil {
+	if err := d.DropDelivery(t.Context(), left); err != nil {
 		t.Error(err)
 	}
 	d.isGone(site, false, false)

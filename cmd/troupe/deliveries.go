@@ -25,7 +25,7 @@ func (p *program) deliveriesCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			return usage("deliveries: list, show, plan, diff, checks, apply, undo, resume or clean?")
 		}}
-	c.AddCommand(p.listDeliveriesCommand(), p.showDeliveryCommand(), p.planCommand(), p.diffCommand(), p.checksCommand(), p.applyCommand(), p.undoCommand(), p.resumeDeliveryCommand(), p.cleanCommand())
+	c.AddCommand(p.listDeliveriesCommand(), p.showDeliveryCommand(), p.planCommand(), p.diffCommand(), p.checksCommand(), p.applyCommand(), p.undoCommand(), p.dropCommand(), p.resumeDeliveryCommand(), p.cleanCommand())
 	return c
 }
 
@@ -137,7 +137,7 @@ func (s *stage) logOf(ctx context.Context, site *pipeline.Site) ([]troupe.Event,
 		return events, err
 	}
 	if left := s.project.Remains(ctx, site); left != "" {
-		return nil, fmt.Errorf("delivery %s was deleted; %s: 'deliveries apply %s' takes what is on the branch, and 'deliveries undo %s' removes it", site.ID, left, site.ID, site.ID)
+		return nil, fmt.Errorf("delivery %s was deleted; %s: 'deliveries apply %s' takes what is on the branch, and 'deliveries drop %s' removes it", site.ID, left, site.ID, site.ID)
 	}
 	return nil, fmt.Errorf("delivery %s was deleted", site.ID)
 }
@@ -331,23 +331,24 @@ func (p *program) applyCommand() *cobra.Command {
 }
 
 func (p *program) undoCommand() *cobra.Command {
-	var drop bool
-	c := p.withSite("undo ID", "Revert what was applied of a delivery, or remove its branch and worktree", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
-		undo := project.UndoDelivery
-		if drop {
-			undo = func(ctx context.Context, site *pipeline.Site) (string, error) {
-				return "", project.DropDelivery(ctx, site)
-			}
+	return p.withSite("undo ID", "Revert what was applied of a delivery, by a commit; its branch stays", func(ctx context.Context, opened *project.Project, site *pipeline.Site) error {
+		reverted, err := opened.RevertDelivery(ctx, site)
+		if errors.Is(err, project.ErrNotTaken) || errors.Is(err, project.ErrTakenBack) {
+			return fmt.Errorf("delivery %s: %w; nothing was done. To remove its branch and worktree for good: troupe deliveries drop %s", site.ID, err, site.ID)
 		}
-		reverted, err := undo(ctx, site)
-		if err != nil {
+		if err == nil {
+			fmt.Fprintf(p.out, "reverted by %s; what was built is still there\n", short(reverted))
+		}
+		return err
+	})
+}
+
+func (p *program) dropCommand() *cobra.Command {
+	return p.withSite("drop ID", "Remove the branch and worktree of a delivery for good; nothing is done where it is applied", func(ctx context.Context, opened *project.Project, site *pipeline.Site) error {
+		if err := opened.DropDelivery(ctx, site); err != nil {
 			return err
 		}
-		if reverted != "" {
-			fmt.Fprintf(p.out, "reverted by %s; what was built is still there\n", short(reverted))
-			return nil
-		}
-		s, err := openStage(ctx, project)
+		s, err := openStage(ctx, opened)
 		if err != nil {
 			return err
 		}
@@ -358,9 +359,6 @@ func (p *program) undoCommand() *cobra.Command {
 		fmt.Fprintf(p.out, "removed %s and its worktree%s\n", site.Branch, log)
 		return nil
 	})
-	c.Aliases = []string{"drop"}
-	c.Flags().BoolVar(&drop, "drop", false, "remove its branch and worktree; nothing is done where it is applied")
-	return c
 }
 
 func (p *program) cleanCommand() *cobra.Command {

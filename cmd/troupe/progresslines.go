@@ -327,7 +327,7 @@ func (p *program) writeReport(s *pipeline.Summary, taken project.Taken) {
 	case taken.Any:
 		next = append(next, "Take it back: "+here+" undo "+r.ID)
 	case len(taken.Elsewhere) == 0: // else it is taken back there first
-		next = append(next, "Drop it: "+here+" undo "+r.ID)
+		next = append(next, "Drop it: "+here+" drop "+r.ID)
 	}
 	p.tell("%s", strings.Join(next, "    "))
 }

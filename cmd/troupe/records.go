@@ -253,6 +253,6 @@ func (p *program) tellRemains(ctx context.Context, s *stage, site *pipeline.Site
 	if site.Own {
 		p.tell("What it has built stays in %s.", shown(s.project, site.Repo))
 	} else if left := s.project.Remains(ctx, site); left != "" {
-		p.tell("%s; 'troupe deliveries undo %s' removes it.", strings.ToUpper(left[:1])+left[1:], site.ID)
+		p.tell("%s; 'troupe deliveries drop %s' removes it.", strings.ToUpper(left[:1])+left[1:], site.ID)
 	}
 }

@@ -41,7 +41,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // refusals are what git says before it writes anything.
-var refusals = []string{"would be overwritten by merge", "would be removed by merge", "would lose untracked files", "Not possible to fast-forward", ".lock': File exists"}
+var refusals = []string{"would be overwritten by merge", "would be removed by merge", "would lose untracked files", "Not possible to fast-forward", "index.lock': File exists"}
 
 // IsUntouched reports whether nothing was written of an [Repo.Advance] from one commit to another.
 func (r *Repo) IsUntouched(ctx context.Context, from, to string) (bool, error) {
@@ -137,16 +137,22 @@ func (r *Repo) differing(ctx context.Context, from, to string) (list []string, e
 	}
 	dirty, err := r.Changed(ctx)
 	for _, name := range names {
-		if isAmong(dirty, name) {
+		if r.isAmong(dirty, name) {
 			list = append(list, name)
 		}
 	}
 	return list, err
 }
 
-// isAmong says whether a file is one of those that git has listed, or is in a folder of them.
-func isAmong(dirty []string, name string) bool {
-	return slices.ContainsFunc(dirty, func(d string) bool { return d == name || strings.HasSuffix(d, "/") && strings.HasPrefix(name, d) })
+// isAmong says whether a file is one of those that git has listed, or is there in a folder of them.
+func (r *Repo) isAmong(dirty []string, name string) bool {
+	return slices.ContainsFunc(dirty, func(d string) bool {
+		if d == name || !strings.HasSuffix(d, "/") || !strings.HasPrefix(name, d) {
+			return d == name
+		}
+		_, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name)))
+		return err == nil
+	})
 }
 
 // isBegun says of a file of the checkout that it is what git leaves when it is killed while it

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -215,5 +216,27 @@ func TestAFileThatWasMovedIsThere(t *testing.T) {
 		k.take(squash)
 		k.own("git mv new.txt moved.txt")
 		k.brings(true, false)
+	})
+}
+
+// What people have merged into the branch from elsewhere, and the checkout has by that alone, is not
+// taken out with it: they would lose it where the checkout is pushed to.
+func TestWhatOthersHaveIsNotTakenOut(t *testing.T) {
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo A >new.txt")
+		sh(t, k.Top, "git switch -qc theirs; echo theirs >theirs.txt; git add -A; git commit -qm theirs; git switch -q main")
+		if err := k.IsAlone(t.Context(), k.branch(), k.stands().In); err != nil {
+			t.Error(err)
+		}
+		sh(t, k.tree, "git merge -q --no-edit theirs; echo own >own.txt; git add -A; git commit -qm 'by hand'")
+		k.take(squash)
+		err := k.IsAlone(t.Context(), k.branch(), k.stands().In)
+		if err == nil || !strings.Contains(err.Error(), "1 of the commits that came with it are not its own") || !strings.Contains(err.Error(), " theirs)") {
+			t.Error(err)
+		}
+		sh(t, k.Top, "git merge -q --no-edit theirs || true; git branch -qD theirs") // nobody else has it now
+		if err := k.IsAlone(t.Context(), k.branch(), k.stands().In); err != nil {
+			t.Error(err)
+		}
 	})
 }
