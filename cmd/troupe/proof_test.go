@@ -128,8 +128,8 @@ func TestADeliveryThatIsKilledAgainAndAgain(t *testing.T) {
 			said = p.err.String()
 			break
 		}
-		if folders, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*")); len(folders) == 1 {
-			args = []string{"deliveries", "resume", filepath.Base(folders[0])[:8]}
+		if files, _ := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "delivery.json")); len(files) == 1 {
+			args = []string{"deliveries", "resume", filepath.Base(filepath.Dir(files[0]))[:8]}
 		}
 	}
 	branch := strings.TrimSpace(inRepository(t, dir, "git for-each-ref --format='%(refname:short)' 'refs/heads/troupe/*'"))
