@@ -182,7 +182,7 @@ function Glance({ file, listed, changed, choose, close }) {
   return html`<div class="glance" tabindex="0"><button type="button" class="tool sm desk-only corner" title="Close" aria-label="Close" onClick=${close}>${icon("x")}</button><div class="row phone-only"><button type="button" class="tool" aria-label="Back to the files" onClick=${close}>${icon("arrow-left")}</button></div>
     <div class="card beginning-of" aria-hidden="true" inert>${text === null ? html`<${Bones} />` : html`<${Preview} file=${file} text=${text.slice(0, 3000)} />`}</div>
     <h2 class="cut">${name}</h2>
-    <p class="small dim">${[placeOf(file.path, name), listed && size(listed.size), words > 0 && `${words.toLocaleString("en")} words`].filter(Boolean).join(" · ")}</p>
+    <p class="small dim">${[placeOf(file.path, name), listed && size(listed.size), words > 0 && `${words.toLocaleString("en")} ${words === 1 ? "word" : "words"}`].filter(Boolean).join(" · ")}</p>
     <div class="row wrap does-1"><button type="button" class="primary" onClick=${() => choose(0)}>${icon("eye")}Open</button>
       <a class="btn" href=${fileAddress(file)} download title="Download" aria-label="Download">${icon("download")}</a>
       ${isWords && html`<button type="button" title="Copy the text" aria-label="Copy the text" onClick=${() => copy(text ?? "")}>${icon("copy")}</button>`}
