@@ -86,7 +86,7 @@ func TestWhatIsTypedAtAGateIsForThatGate(t *testing.T) {
 	hasWindows(t)
 	m := newModel(t)
 	m.directed(t, script{"Say which licences", []reply{{text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}, {text: "```json\n" + phaseAnswer("legal", "It may go on.") + "\n```"}}},
-		script{"Say what it costs", []reply{{text: "I am still counting", held: true}}})
+		script{"Say what it costs", []reply{{text: "I am still counting", held: true}, {text: "I am still counting", held: true}}})
 	h := play(t, m)
 	var made [2]struct{ Session string }
 	for i := range made {
