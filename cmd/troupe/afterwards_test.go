@@ -75,7 +75,7 @@ func TestAWorktreeThatIsInUseIsKept(t *testing.T) {
 	p := start(t, dir, a.environment(dir), nil, "deliveries", "resume", id, "-m", "go on")
 	<-building
 	tidy("kept, "+id, "being carried out", "0 worktrees removed")
-	drop := start(t, dir, a.environment(dir), nil, "deliveries", "undo", id)
+	drop := start(t, dir, a.environment(dir), nil, "deliveries", "drop", id)
 	if code := drop.code(); code == 0 || !strings.Contains(drop.err.String(), "being carried out") {
 		t.Errorf("exit %d: %s", code, &drop.err)
 	}
