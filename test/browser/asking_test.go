@@ -43,7 +43,7 @@ func TestAReasonRefusesACall(t *testing.T) {
 	// What is written in the box instead is a refusal, too, which the box says, and stays.
 	b.say("Again")
 	m.guarded(t, "b.md")
-	b.holds("find(%s).placeholder.includes('says no')", composer)
+	b.holds("find(%s).placeholder.includes('write why not')", composer)
 	b.write(composer, "Yes, but call it c.md")
 	b.press(kb.Enter)
 	m.answers(t, "As you like.")
