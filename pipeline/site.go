@@ -80,7 +80,7 @@ func ReadSite(folder string) (*Site, error) {
 }
 
 // Save writes where a delivery works to its folder. Of one that is on file already, that is for those
-// who have kept others from changing it since they read it: see [updateSite].
+// who have kept others from changing it since they read it: see [Site.Hold].
 func (s *Site) Save(folder string) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

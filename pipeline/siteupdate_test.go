@@ -82,7 +82,8 @@ func TestATakeDuringAToolStaysOnFile(t *testing.T) {
 func TestChangesOfASiteAreMadeOneAfterTheOther(t *testing.T) {
 	data := t.TempDir()
 	folder := filepath.Join(data, "session")
-	if _, err := updateSite(folder, func(*Site) { t.Error("it is changed") }); err == nil || !strings.Contains(err.Error(), "there is no delivery session any more") {
+	open := func() *openSite { return &openSite{Site: &Site{ID: "x"}, folder: folder} }
+	if err := open().update(func(*Site) { t.Error("it is changed") }); err == nil || !strings.Contains(err.Error(), "there is no delivery x any more") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(folder); err == nil {
@@ -94,7 +95,7 @@ func TestChangesOfASiteAreMadeOneAfterTheOther(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
-			if _, err := updateSite(folder, func(s *Site) {
+			if err := open().update(func(s *Site) {
 				s.SetupTrees = append(s.SetupTrees, fmt.Sprint(n))
 				// The file by which commands keep others from taking and dropping deliveries.
 				if isFree, err := flock.New(filepath.Join(data, "lock")).TryLock(); isFree || err != nil {

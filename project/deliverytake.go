@@ -5,13 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/troupe-dev/troupe/internal/git"
 	"github.com/troupe-dev/troupe/pipeline"
@@ -24,31 +20,11 @@ var (
 	errTaken     = errors.New("it was taken: take it back first")
 )
 
-// hold keeps others, of this process and of others, from taking, reverting or dropping
-// deliveries until release is called. The site is read anew: it is as they have left it.
-func (p *Project) hold(ctx context.Context, site *pipeline.Site) (release func(), err error) {
-	lock := flock.New(filepath.Join(p.deliveriesDir(), "lock"))
-	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("wait for whoever takes a delivery, or takes one back: %w", err)
-	}
-	release = func() { _ = lock.Close() }
-	now, err := pipeline.ReadSite(p.SiteFolder(site))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no delivery %s any more", site.ID)
-	}
-	if err != nil {
-		release()
-		return nil, err
-	}
-	*site = *now
-	return release, nil
-}
-
 // ApplyDelivery merges a delivery's branch into what is checked out, as one commit
 // where squash says so, and returns the commits that this was at before and is at then: the same
 // where all is there already. Nothing is done where that would conflict.
 func (p *Project) ApplyDelivery(ctx context.Context, site *pipeline.Site, squash bool) (before, after string, err error) {
-	release, err := p.hold(ctx, site)
+	release, err := site.Hold(ctx, p.SiteFolder(site))
 	if err != nil {
 		return "", "", err
 	}
@@ -87,7 +63,7 @@ func (p *Project) noteTakes(ctx context.Context) {
 // that it returns. What was built stays on the delivery's branch. It fails with ErrNotTaken or
 // ErrTakenBack where there is nothing to take back.
 func (p *Project) RevertDelivery(ctx context.Context, site *pipeline.Site) (reverted string, err error) {
-	release, err := p.hold(ctx, site)
+	release, err := site.Hold(ctx, p.SiteFolder(site))
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +142,7 @@ func takenIn(ctx context.Context, repo *git.Repo, site *pipeline.Site) (taken Ta
 // what was tried. What was taken is to be reverted first. The plan and the documents stay for
 // as long as its session does.
 func (p *Project) DropDelivery(ctx context.Context, site *pipeline.Site) error {
-	release, err := p.hold(ctx, site)
+	release, err := site.Hold(ctx, p.SiteFolder(site))
 	if err != nil {
 		return err
 	}
