@@ -58,20 +58,29 @@ type publication struct {
 // somebody has taken it back, or has begun to.
 func (s *workshop) publishTool() troupe.Tool {
 	return onSite(s, "publish", "Shows the result in a repository that was made for it.", func(ctx context.Context, o *openSite, _ struct{}) (publication, error) {
-		if n := len(o.Takes); !o.Own || o.Undoing != nil || n > 0 && o.Takes[n-1].Back {
-			return publication{}, nil
-		}
-		stands, err := o.Stands(ctx, o.repo)
-		if err != nil {
-			return publication{}, err
-		}
-		if stands.WasUndone() {
-			return publication{Refused: "what was there was undone by hand"}, nil
-		}
-		_, after, err := o.Take(ctx, o.folder, "Take the delivery", "")
-		if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-			return publication{Refused: conflict.Error()}, nil
-		}
-		return publication{Head: after}, err
+		return o.publish(ctx)
 	})
+}
+
+func (o *openSite) publish(ctx context.Context) (publication, error) {
+	release, err := o.Hold(ctx, o.folder)
+	if err != nil {
+		return publication{}, err
+	}
+	defer release()
+	if n := len(o.Takes); !o.Own || o.Undoing != nil || n > 0 && o.Takes[n-1].Back {
+		return publication{}, nil
+	}
+	stands, err := o.Stands(ctx, o.repo)
+	if err != nil {
+		return publication{}, err
+	}
+	if stands.WasUndone() {
+		return publication{Refused: "what was there was undone by hand"}, nil
+	}
+	_, after, err := o.Take(ctx, o.folder, "Take the delivery", "")
+	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
+		return publication{Refused: conflict.Error()}, nil
+	}
+	return publication{Head: after}, err
 }

@@ -78,6 +78,25 @@ func TestATakeDuringAToolStaysOnFile(t *testing.T) {
 	}
 }
 
+// What somebody takes back while the result is about to be shown is not shown again.
+func TestWhatIsTakenBackMeanwhileIsNotShown(t *testing.T) {
+	o, _ := filled(t, map[string]string{"a.go": "package x\n"}, Repository{})
+	if err := o.update(func(s *Site) { s.Own = true }); err != nil {
+		t.Fatal(err)
+	}
+	now := *o.Site
+	now.Takes = []Take{{Back: true}}
+	if err := now.Save(o.folder); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := o.publish(t.Context()); err != nil || out != (publication{}) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if got, err := ReadSite(o.folder); err != nil || !reflect.DeepEqual(got.Takes, now.Takes) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // Whoever changes what is on file of a delivery keeps others from it meanwhile.
 func TestChangesOfASiteAreMadeOneAfterTheOther(t *testing.T) {
 	data := t.TempDir()
