@@ -23,7 +23,7 @@ import (
 func (p *program) deliveriesCommand() *cobra.Command {
 	c := &cobra.Command{Use: "deliveries", Short: "List, show, take, resume and drop deliveries, and edit their plans", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usage("deliveries: list, show, plan, diff, checks, apply, undo, resume or clean?")
+			return usage("deliveries: list, show, plan, diff, checks, apply, undo, drop, resume or clean?")
 		}}
 	c.AddCommand(p.listDeliveriesCommand(), p.showDeliveryCommand(), p.planCommand(), p.diffCommand(), p.checksCommand(), p.applyCommand(), p.undoCommand(), p.dropCommand(), p.resumeDeliveryCommand(), p.cleanCommand())
 	return c
@@ -317,12 +317,11 @@ func (p *program) applyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		done := map[string]any{"id": site.ID, "repo": site.Repo, "before": before, "after": after}
 		if before == after {
-			fmt.Fprintf(p.out, "nothing to apply: all of %s was taken, or is in %s already, which is at %s\n", site.Branch, site.Repo, short(after))
-			return nil
+			return p.report(done, "nothing to apply: all of %s was taken, or is in %s already, which is at %s", site.Branch, site.Repo, short(after))
 		}
-		fmt.Fprintf(p.out, "applied: %s is now at %s\n", site.Repo, short(after))
-		return nil
+		return p.report(done, "applied: %s is now at %s", site.Repo, short(after))
 	})
 	c.Aliases = []string{"take"}
 	c.Flags().BoolVar(&squash, "squash", false, "as one commit")
@@ -336,10 +335,10 @@ func (p *program) undoCommand() *cobra.Command {
 		if errors.Is(err, project.ErrNotTaken) || errors.Is(err, project.ErrTakenBack) {
 			return fmt.Errorf("delivery %s: %w; nothing was done. To remove its branch and worktree for good: troupe deliveries drop %s", site.ID, err, site.ID)
 		}
-		if err == nil {
-			fmt.Fprintf(p.out, "reverted by %s; what was built is still there\n", short(reverted))
+		if err != nil {
+			return err
 		}
-		return err
+		return p.report(map[string]any{"id": site.ID, "repo": site.Repo, "after": reverted}, "reverted by %s; what was built is still there", short(reverted))
 	})
 }
 
@@ -356,8 +355,7 @@ func (p *program) dropCommand() *cobra.Command {
 		if _, err := s.events(ctx, site.Session); err == nil {
 			log = "; the session " + site.ID + " has the log"
 		}
-		fmt.Fprintf(p.out, "removed %s and its worktree%s\n", site.Branch, log)
-		return nil
+		return p.report(map[string]any{"id": site.ID, "repo": site.Repo, "branch": site.Branch}, "removed %s and its worktree%s", site.Branch, log)
 	})
 }
 
@@ -372,8 +370,7 @@ func (p *program) cleanCommand() *cobra.Command {
 				for _, why := range kept {
 					p.tell("kept, %s", why)
 				}
-				fmt.Fprintf(p.out, "%s removed\n", words.Counted(n, "worktree"))
-				return nil
+				return p.report(map[string]any{"removed": n, "kept": listOf(kept)}, "%s removed", words.Counted(n, "worktree"))
 			})
 		}}
 }

@@ -202,6 +202,15 @@ func (f *foldedLines) Write(data []byte) (int, error) {
 // writeJSON writes one value to standard output.
 func (p *program) writeJSON(value any) error { return encodeJSON(p.out, value) }
 
+// report writes what was done: as JSON, or in a line.
+func (p *program) report(done any, format string, args ...any) error {
+	if p.flags.json {
+		return p.writeJSON(done)
+	}
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
 // listOf returns a list as JSON has it: one that is empty is a list all the same.
 func listOf[T any](list []T) []T {
 	if list == nil {
