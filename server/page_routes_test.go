@@ -72,19 +72,24 @@ func TestWhatIsQueuedIsSaidWhenTheRunHasEnded(t *testing.T) {
 	words <- "first"
 	words <- "second"
 	w.eventually(func() bool { return w.info(session).Status == "completed" && w.info(session).Queued == 0 })
-	said := []string{}
-	for e, err := range w.store.Events(t.Context(), session, 0) {
-		if b, ok := e.Body.(*troupe.UserSaid); ok && err == nil {
-			said = append(said, b.Text)
-		}
-	}
-	if strings.Join(said, "|") != "one|two and a half" {
+	if said := w.said(session); said != "one|two and a half" {
 		t.Errorf("the user has said %q", said)
 	}
 	w.want(http.StatusOK, &q, "GET", "/api/sessions/"+session+"/queue", nil)
 	if len(q.Messages) != 0 {
 		t.Errorf("%+v", q)
 	}
+}
+
+// said is what the user has said in a session.
+func (w *world) said(session string) string {
+	var said []string
+	for e, err := range w.store.Events(w.t.Context(), session, 0) {
+		if b, ok := e.Body.(*troupe.UserSaid); ok && err == nil {
+			said = append(said, b.Text)
+		}
+	}
+	return strings.Join(said, "|")
 }
 
 func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
@@ -114,6 +119,31 @@ func TestAStopHoldsTheQueueAndARestartKeepsIt(t *testing.T) {
 	w.want(http.StatusOK, &q, "PATCH", "/api/sessions/"+session+"/queue/1", object{"now": true})
 	words <- "Two."
 	w.eventually(func() bool { return w.info(session).Status == "completed" })
+}
+
+// Whoever sends a message now stops what is under way, and what waits besides goes out after it. That the
+// run before was stopped holds nothing, however late that is known.
+func TestWhatIsSentNowGoesOutInPlaceOfTheAnswer(t *testing.T) {
+	for range 20 {
+		words := make(chan string)
+		w := open(t, clerk(t, gated(words)), func(c *Config) { c.Dir = t.TempDir() })
+		session := w.session()
+		w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: "one"})
+		for _, text := range []string{"two", "three"} {
+			w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+session+"/messages", message{Text: text, When: "after"})
+		}
+		var q queueView
+		w.want(http.StatusOK, &q, "PATCH", "/api/sessions/"+session+"/queue/2", object{"now": true})
+		if q.Held || len(q.Messages) != 1 || q.Messages[0].Text != "two" {
+			t.Fatalf("%+v", q)
+		}
+		words <- "Three."
+		words <- "Two."
+		w.eventually(func() bool { return w.info(session).Status == "completed" && w.info(session).Queued == 0 })
+		if said := w.said(session); said != "one|three|two" {
+			t.Errorf("the user has said %q", said)
+		}
+	}
 }
 
 func TestGoingOnGoesOnWithTheQueue(t *testing.T) {

@@ -156,7 +156,6 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 		n.Touched++
 		if in.Now {
 			n.Queue = slices.Insert(slices.Delete(n.Queue, i, i+1), 0, q)
-			n.Held = false
 		}
 	})
 	if err != nil || !known {
@@ -166,7 +165,7 @@ func (s *Server) changeQueued(c *call, in queueChange) (queueView, error) {
 		return queueView{}, errChanged
 	}
 	if in.Now {
-		if err := s.sendNow(c, info); err != nil {
+		if err := s.sendNow(c, info, number); err != nil {
 			return queueView{}, err
 		}
 	}
@@ -183,11 +182,24 @@ func orElse(err error, other *problem) error {
 }
 
 // sendNow says the first message of the queue, in place of what the run does now.
-func (s *Server) sendNow(c *call, info troupe.SessionInfo) error {
-	if _, ok := s.active.Load(info.ID); ok {
+func (s *Server) sendNow(c *call, info troupe.SessionInfo, number int) error {
+	if under, ok := s.active.Load(info.ID); ok {
 		if err := s.stopRun(c.r.Context(), info.ID); err != nil {
 			return err
 		}
+		select { // that it was stopped holds the queue, before it is released here
+		case <-under.(*watched).settled:
+		case <-c.r.Context().Done():
+			return context.Cause(c.r.Context())
+		}
+	}
+	isThere := false
+	err := s.notes.change(info.ID, func(n *notes) {
+		isThere = len(n.Queue) > 0 && n.Queue[0].Number == number
+		n.Held = n.Held && !isThere
+	})
+	if err != nil || !isThere { // it went out when the run came to its end by itself
+		return err
 	}
 	return s.sayNext(c, info.ID)
 }

@@ -132,7 +132,9 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 	go func() {
 		defer leave() // which the server waits for when it stops
 		defer cancel(nil)
-		if end, isOurs := s.watch(c.r.Context(), r, run(ctx)); isOurs {
+		mine := newWatched()
+		defer close(mine.settled)
+		if end, isOurs := s.watch(c.r.Context(), r, mine, run(ctx)); isOurs {
 			s.ended(c.user, end)
 		}
 	}()
@@ -153,8 +155,7 @@ func (s *Server) tryToBegin(c *call, run func(context.Context) iter.Seq2[troupe.
 // watch hands on what happens until the request has ended, and says how the run did
 // and whether it is one that this request has begun: a request that was sent again
 // only reads along, for as long as there is somebody to read.
-func (s *Server) watch(request context.Context, r *running, events iter.Seq2[troupe.Event, error]) (end ending, isOurs bool) {
-	mine := &watched{over: make(chan struct{})}
+func (s *Server) watch(request context.Context, r *running, mine *watched, events iter.Seq2[troupe.Event, error]) (end ending, isOurs bool) {
 	defer func() {
 		close(mine.over)
 		s.active.CompareAndDelete(end.session, mine)
@@ -194,10 +195,13 @@ func (s *Server) watch(request context.Context, r *running, events iter.Seq2[tro
 
 // A watched run is one that a request has begun and that has not quite left yet.
 type watched struct {
-	// ended says that its end is on record, and over is closed once it is gone.
-	ended atomic.Bool
-	over  chan struct{}
+	// ended says that its end is on record, over is closed once it is gone, and settled once the
+	// queue goes on after it, or is held.
+	ended         atomic.Bool
+	over, settled chan struct{}
 }
+
+func newWatched() *watched { return &watched{over: make(chan struct{}), settled: make(chan struct{})} }
 
 // claim makes a run the one that is watched in its session. It fails if there is
 // another, of which the end is not on record.

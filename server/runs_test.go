@@ -26,7 +26,7 @@ func TestWhoReadsAlongDoesNotStandInForWhoHasBegun(t *testing.T) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		w.server.watch(t.Context(), reads, func(yield func(troupe.Event, error) bool) {
+		w.server.watch(t.Context(), reads, newWatched(), func(yield func(troupe.Event, error) bool) {
 			yield(event(reads.asked.Add(-time.Minute), &troupe.RunStarted{}), nil)
 			<-over
 		})
@@ -36,7 +36,7 @@ func TestWhoReadsAlongDoesNotStandInForWhoHasBegun(t *testing.T) {
 	request, leave := context.WithCancel(t.Context())
 	begins := &running{events: make(chan happening), asked: time.Now()}
 	goesOn := make(chan bool, 1)
-	go w.server.watch(request, begins, func(yield func(troupe.Event, error) bool) {
+	go w.server.watch(request, begins, newWatched(), func(yield func(troupe.Event, error) bool) {
 		yield(event(time.Now(), &troupe.RunStarted{}), nil)
 		goesOn <- yield(event(time.Now(), &troupe.RunFinished{Stop: "answered"}), nil)
 	})
