@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -106,6 +107,9 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	if err := s.withGiven(c, &input); err != nil {
 		return posted{}, err
 	}
+	if input.Question, err = s.shownOf(c.r.Context(), &info); err != nil {
+		return posted{}, err
+	}
 	run, err := s.say(c, info.Agent, input)
 	if errors.Is(err, troupe.ErrBusy) && in.When == "after" {
 		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in, "")
@@ -117,6 +121,24 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 		return posted{}, err
 	}
 	return posted{Session: run.Session, Run: run.Run}, nil
+}
+
+// shownOf is how the engine calls the question that a session shows, where several wait: a message
+// answers that one. Else it is "".
+func (s *Server) shownOf(ctx context.Context, info *troupe.SessionInfo) (string, error) {
+	if info.Status != "waiting" {
+		return "", nil
+	}
+	known, err := s.summaryOf(ctx, info)
+	if err != nil {
+		return "", err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if len(known.open.Waiting) < 2 {
+		return "", nil
+	}
+	return known.open.First().ID, nil
 }
 
 // say begins a run of a named step. A new session is named here, so that it goes on with

@@ -170,6 +170,20 @@ func TestTwoCallsOfOneAgentWaitEachForItself(t *testing.T) {
 	}
 }
 
+// Where two wait, a message is the answer to what is shown of them.
+func TestAMessageAnswersWhatIsShown(t *testing.T) {
+	done := make(chan int, 2)
+	w, begun, _ := twoWait(t, func(i int) { done <- i })
+	if shown := w.info(begun.Session).Question; shown.Tool != "act1" {
+		t.Fatalf("%+v is shown", shown)
+	}
+	w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+begun.Session+"/messages", message{Text: "yes"})
+	if i := <-done; i != 1 {
+		t.Errorf("act%d is done", i)
+	}
+	w.eventually(func() bool { shown := w.info(begun.Session).Question; return shown != nil && shown.Tool == "act0" })
+}
+
 // Who has answered while a run was under way sees its end beside whoever began it: the queue is
 // gone on with once.
 func TestTheQueueGoesOnOnceWhoeverSeesTheRunEnd(t *testing.T) {
@@ -207,15 +221,26 @@ func twoWait(t *testing.T, do func(i int)) (w *world, begun started, asked map[s
 	return twoWaitFor(t, [2]string{"act0", "act1"}, do)
 }
 
-// twoWaitFor is twoWait for tools of these names.
+// twoWaitFor is twoWait for tools of these names. The second asks first.
 func twoWaitFor(t *testing.T, tools [2]string, do func(i int)) (w *world, begun started, asked map[string]int64) {
 	var steps []troupe.Step
+	hasAsked := make(chan struct{})
 	for i, tool := range tools {
+		calls := calling(tool, `{}`)
+		model := scriptedFunc(func(req *troupe.Request) troupe.Chunk {
+			if i == 0 {
+				<-hasAsked
+			}
+			for chunk := range calls.Generate(t.Context(), req) {
+				return chunk
+			}
+			return troupe.Chunk{}
+		})
 		guarded := approve.Policy{{Tool: tool, Do: approve.Ask}}.Tools(troupe.NewTool(tool, "Acts.", func(context.Context, struct{}) (string, error) {
 			do(i)
 			return "done", nil
 		}))
-		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: fmt.Sprint("agent", i), Instructions: "Act.", Model: calling(tool, `{}`), Tools: guarded})
+		agent, err := troupe.NewAgent(troupe.AgentConfig{ID: fmt.Sprint("agent", i), Instructions: "Act.", Model: model, Tools: guarded})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,6 +249,8 @@ func twoWaitFor(t *testing.T, tools [2]string, do func(i int)) (w *world, begun 
 	both := flow.Parallel("round", steps...)
 	w = open(t, cast{"round": func() (troupe.Step, error) { return both, nil }})
 	w.want(http.StatusAccepted, &begun, "POST", "/api/flows/round/runs", message{Text: "go"})
+	w.eventually(func() bool { return w.info(begun.Session).Question != nil })
+	close(hasAsked)
 	w.eventually(func() bool { return w.info(begun.Session).Status == "waiting" })
 	asked = map[string]int64{}
 	var feed struct{ Events []troupe.Event }

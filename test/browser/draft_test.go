@@ -589,7 +589,7 @@ func TestWhatHasArrivedIsNotInTheBoxAgain(t *testing.T) {
 	b := begin(t, play(t, m).link, "clerk")
 	value[any](b, `void ((ask) => { globalThis.fetch = (path, options) => String(path).endsWith("/messages") ? (ask(path, options), new Promise(() => {})) : ask(path, options); })(globalThis.fetch)`)
 	b.say("Only once")
-	b.toasted("Still sending. What you wrote is kept.")
+	b.toasted("Still sending. What you typed is kept.")
 	b.picture("still-sending")
 	m.answers(t, "Heard.")
 	b.sees(answers, "Heard.")

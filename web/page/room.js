@@ -75,7 +75,7 @@ function actsOn(id, here, { agentID, setDraft, setQueue }) {
       if (sending) return;
       sending = app.connection === "lost"; // then it stays in the box until the server has it
       let said;
-      const ended = sendingOf(id, draft, setDraft), slow = setTimeout(() => (said = toast("Still sending. What you wrote is kept.", null, 1e6)), 2000);
+      const ended = sendingOf(id, draft, setDraft), slow = setTimeout(() => (said = toast("Still sending. What you typed is kept.", null, 1e6)), 2000);
       if (sending) tryNow();
       else setDraft(draft.aside ?? empty);
       try {
@@ -146,17 +146,18 @@ export function Room({ route }) {
   const title = titleOf({ agent: agentID, title: info?.title || session.title }) || "New conversation";
   const model = info?.chosen || agent.model || info?.model || session.model;
   const held = session.context ? session.context.system + session.context.tools + session.context.history : 0;
-  const cast = isFlow(agentID) ? castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3) : [];
+  const cast = castOf(app.flows.find((f) => f.name === agentID)).slice(0, 3);
   const first = delivers || cast.length > 1 ? [...session.runs.values()].find((run) => !run.parent) : null;
-  const asked = session.questions.find((q) => !acts.granted?.get(q.tool));
+  const [asked, other] = session.questions.filter((q) => !acts.granted?.get(q.tool)); // where several ask, words answer none
   const begun = first && html`${delivers ? html`<span class="desk-only">Delivery · </span>` : `Flow “${agent.name}” · `}began ${hour(first.started)}${delivers && ` by ${first.user || app.me.name || "you"}`}`;
   const spent = first && mostOf(session) ? ` · ${cost(info?.spent) || "$0"} of ${money(mostOf(session))}` : info?.spent ? ` · ${cost(info.spent)}` : "";
+  const models = (quiet) => !delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${quiet} />`;
   return html`
     <div class="bar">${back}${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
       <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint row"><span class="cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}</span>${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button>`}
-      <span class="desk-only">${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} />`}</span>
+      <span class="desk-only">${models()}</span>
       ${delivers && session.files.size > 0 && html`<a class="btn sm desk-only" href=${api.zipOf(id)} download>${icon("archive")}Download all</a>`}
       <button type="button" class="tool" title=${`Files of this conversation (${session.files.size})`} aria-label=${`Files of this conversation (${session.files.size})`} onClick=${() => (file === undefined ? show("*") : go(talkAddress(id, route.view)))}>${icon("folder-open")}</button>
       <${More} here=${here} info=${info} route=${route} delivers=${delivers} flows=${flows} model=${model} choose=${choose} /></div>
@@ -171,8 +172,8 @@ export function Room({ route }) {
         ${(queue.messages.length > 0 || kept(changingQueued(id))) && html`<${Queue} id=${id} queue=${queue} setQueue=${setQueue} back=${(text) => setDraft((d) => ({ ...d, text: [d.text, text].filter(Boolean).join("\n\n") }))} />`}
         <${Toasts} inTalk />
         <${Composer} key=${id} agent=${agent} draft=${draft} setDraft=${setDraft} running=${status === "running"} waits=${waits} context=${session.context} files=${[...session.files.keys()].map((path) => path.replace(/^\//, ""))}
-          editLast=${acts.editLast} model=${!delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${true} />`}
-          hint=${asked || asks?.choices?.length ? `Answer above, or write ${asked?.ask.kind === "approval" ? "why not" : "to " + agent.name}` : ""} send=${(d) => acts.send(d, status === "running" || (asked && acts.begun === asked.key && delete acts.begun))} stop=${acts.stop} />
+          editLast=${acts.editLast} model=${models(true)}
+          hint=${asked || asks?.choices?.length ? `Answer above, or write ${other ? "what goes out after it" : asked?.ask.kind === "approval" ? "why not" : "to " + agent.name}` : ""} send=${(d) => acts.send(d, status === "running" || other || (asked && acts.begun === asked.key && delete acts.begun))} stop=${acts.stop} />
       </section>`}
       ${file !== undefined && html`<${Panel} session=${id} path=${file} route=${route} saved=${session.files} changed=${session.files.size + status + info?.updated + info?.written} open=${show} close=${() => go(talkAddress(id, route.view, route.at))} />`}
     </div>`;

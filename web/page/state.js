@@ -169,7 +169,7 @@ const call = (session) => app.known && waits(session) && !waits(app.sessions.get
 export const told = new Map();
 
 // renew asks again for what the configuration decides: who there is, which models, and who may do what.
-export const renew = () => Promise.all([api.agents(), api.models(), api.flows(), api.me()]).then(([agents, models, flows, me]) => update({ agents, models, flows, me }), () => {});
+const renew = () => Promise.all([api.agents(), api.models(), api.flows(), api.me()]).then(([agents, models, flows, me]) => update({ agents, models, flows, me }), () => {});
 
 // isStale says that another model answers for an agent than this page knows of.
 const isStale = ({ agent, chosen, model, status }, before) => status !== "running" && !chosen && model && model !== before?.model && agentOf(agent).model && agentOf(agent).model !== model;
