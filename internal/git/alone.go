@@ -6,36 +6,37 @@ import (
 	"strings"
 )
 
-// IsAlone fails where parts of a branch came with commits that are not the branch's own, and that
-// others have as well: people have merged them into the branch, and the checkout has them by that alone.
-// Taken out with it, they would be gone for everybody the checkout is pushed to, and no merge would bring
-// them again.
+// IsAlone fails where parts of a branch came with commits that are not the branch's own: people have
+// merged them into the branch, from branches that may be gone by now, or other branches have them too, and
+// the checkout has them by that alone. Taken out with it, they would be gone for everybody the checkout is
+// pushed to, and no merge would bring them again. What people have committed on the branch itself is
+// its own.
 func (r *Repo) IsAlone(ctx context.Context, branch Branch, parts []Part) error {
 	for _, part := range parts {
 		if !r.Has(ctx, part.Tip) || branch.Mark == "" {
+			continue
+		}
+		since := []string{part.Tip, "^" + part.Before}
+		all, err := r.unmarked(ctx, branch.Mark, since)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
 			continue
 		}
 		others, err := r.refsWithout(ctx, part.After, branch.Name)
 		if err != nil {
 			return err
 		}
-		if len(others) == 0 {
-			continue
-		}
-		since := []string{part.Tip, "^" + part.Before}
-		all, err := r.unmarked(ctx, branch.Mark, since)
-		if err != nil || len(all) == 0 {
-			return err
-		}
 		for _, other := range others {
 			since = append(since, "^"+other)
 		}
-		own, err := r.unmarked(ctx, branch.Mark, since)
+		own, err := r.unmarked(ctx, branch.Mark, since, "--first-parent")
 		if err != nil {
 			return err
 		}
 		if n := len(all) - len(own); n > 0 {
-			return fmt.Errorf("%d of the commits that came with it are not its own, and other branches have them too (%s): they would be taken out with it; revert with git what you want out", n, notAmong(all, own))
+			return fmt.Errorf("%d of the commits that came with it are not its own (%s): others have them too, or they were merged into it, and they would be taken out with it; revert with git what you want out", n, notAmong(all, own))
 		}
 	}
 	return nil
@@ -54,8 +55,9 @@ func (r *Repo) refsWithout(ctx context.Context, commit, branch string) (list []s
 }
 
 // unmarked are the commits that were asked for and lack a mark, each with its subject, and no merges.
-func (r *Repo) unmarked(ctx context.Context, mark string, revisions []string) ([]string, error) {
-	out, err := r.at(ctx, r.Top, strings.NewReader(strings.Join(revisions, "\n")+"\n"), "rev-list", "--no-merges", "--no-commit-header", "--format=%h %s", "--fixed-strings", "--invert-grep", "--grep="+mark, "--stdin")
+func (r *Repo) unmarked(ctx context.Context, mark string, revisions []string, how ...string) ([]string, error) {
+	args := append([]string{"rev-list", "--no-merges", "--no-commit-header", "--format=%h %s", "--fixed-strings", "--invert-grep", "--grep=" + mark, "--stdin"}, how...)
+	out, err := r.at(ctx, r.Top, strings.NewReader(strings.Join(revisions, "\n")+"\n"), args...)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ func (r *Repo) Merge(ctx context.Context, branch Branch, message, squash string)
 		return nil, "", fmt.Errorf("%w %s", ErrNoBranch, branch.Name)
 	}
 	merged, err := checkout.merged(ctx, s)
+	if _, isConflict := errors.AsType[*ConflictError](err); isConflict && !s.WasUndone() {
+		err = fmt.Errorf("%w; to bring both together yourself: git merge %s", err, branch.Name)
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -148,7 +148,7 @@ func TestAConflictNamesFilesAsTheyAre(t *testing.T) {
 	k.build("echo A >Grüße.txt; echo A >'a b\"c.txt'")
 	k.own("echo mine >Grüße.txt; echo mine >'a b\"c.txt'")
 	_, _, err := k.try("")
-	if err == nil || err.Error() != bothChanged+": Grüße.txt, a b\"c.txt" {
+	if err == nil || err.Error() != bothChanged+": Grüße.txt, a b\"c.txt; to bring both together yourself: git merge next" {
 		t.Error(err)
 	}
 }
@@ -230,11 +230,25 @@ func TestWhatOthersHaveIsNotTakenOut(t *testing.T) {
 		}
 		sh(t, k.tree, "git merge -q --no-edit theirs; echo own >own.txt; git add -A; git commit -qm 'by hand'")
 		k.take(squash)
-		err := k.IsAlone(t.Context(), k.branch(), k.stands().In)
-		if err == nil || !strings.Contains(err.Error(), "1 of the commits that came with it are not its own") || !strings.Contains(err.Error(), " theirs)") {
-			t.Error(err)
+		isRefused := func() {
+			t.Helper()
+			err := k.IsAlone(t.Context(), k.branch(), k.stands().In)
+			if err == nil || !strings.Contains(err.Error(), "1 of the commits that came with it are not its own") || !strings.Contains(err.Error(), " theirs)") {
+				t.Error(err)
+			}
 		}
-		sh(t, k.Top, "git merge -q --no-edit theirs || true; git branch -qD theirs") // nobody else has it now
+		isRefused()
+		sh(t, k.Top, "git branch -qD theirs") // as people do with what was merged
+		isRefused()
+	})
+}
+
+// What people have committed on the branch itself is taken out with it.
+func TestWhatIsCommittedOnTheBranchIsItsOwn(t *testing.T) {
+	eachWay(t, func(t *testing.T, k *taker, squash string) {
+		k.build("echo A >new.txt")
+		sh(t, k.tree, "echo own >own.txt; git add -A; git commit -qm 'by hand'")
+		k.take(squash)
 		if err := k.IsAlone(t.Context(), k.branch(), k.stands().In); err != nil {
 			t.Error(err)
 		}
