@@ -2,7 +2,8 @@
 
 import { diffLines } from "./lib/diff/diff/line.js";
 import Diff from "./lib/diff/diff/base.js";
-import { block, heading, lex, plain } from "./prose.js";
+import { block, heading, plain } from "./prose.js";
+import { drawProperties, lexDocument, Properties } from "./properties.js";
 import { h, html } from "./view.js";
 
 // mostWords is how long a block may be whose words are compared.
@@ -37,8 +38,8 @@ export const boxWords = (n) => (n > 0 ? `${n} ${n === 1 ? "box" : "boxes"}` : ""
 // people read, without the marks of markdown.
 export const wordsIn = (text) => unitsOf(text).reduce((sum, token) => sum + countWords(textOf(token)), 0);
 
-const unitsOf = (text) => lex(text).flatMap(split).filter((token) => token.type !== "space" && token.type !== "def");
-const textOf = (token) => (token.type === "details" ? token.raw.replace(/<\/?(details|summary)[^>]*>/g, " ") : token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
+const unitsOf = (text) => lexDocument(text).flatMap(split).filter((token) => !["space", "def"].includes(token.type) && !/^<!--[^]*?-->\s*$/.test(token.raw));
+const textOf = (token) => (token.type === "properties" ? "" : token.type === "details" ? token.raw.replace(/<\/?(details|summary)[^>]*>/g, " ") : token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
 const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
 
 // compared sets two documents side by side, block by block: { kind, token, words }.
@@ -141,7 +142,8 @@ const said = (word) => html`<span class="hidden">${word}: </span>`;
 function drawn(unit, key) {
   const { kind, token } = unit;
   if (kind === "same") return h("div", { key, class: "unit" }, whole(token));
-  if (["table", "code", "details"].includes(token.type)) return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
+  if (kind === "changed" && token.type === "properties") return html`<div class="unit" key=${key}><${Properties}><${Lines} before=${unit.was.text} after=${token.text} /><//></div>`;
+  if (["table", "code", "details", "properties"].includes(token.type)) return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
   if (kind === "added") return html`<ins class="unit" key=${key} tabindex="-1">${said("added")}${whole(token)}</ins>`;
   if (kind === "removed") return html`<del class="unit" key=${key} tabindex="-1">${said("removed")}${whole(token)}</del>`;
   if (!unit.words) {
@@ -163,7 +165,7 @@ function asItem(unit, words) {
 // asWhole marks a table, code or what is folded as a whole, in a word: struck out it could not be read.
 const asWhole = (tag, word, token) => html`<${tag} class="unit whole" tabindex="-1"><b class="tiny">${word}</b><span class="hidden">: </span>${whole(token)}<//>`;
 
-const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : block(token));
+const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : token.type === "properties" ? drawProperties(token) : block(token));
 
 // Lines draws a difference by lines, with those around a change.
 export function Lines({ before, after, around = 3 }) {

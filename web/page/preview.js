@@ -3,7 +3,8 @@
 
 import { fileAddress, previewAddress } from "./shelf.js";
 import { Coloured } from "./code.js";
-import { lex, block, plain } from "./prose.js";
+import { block, plain } from "./prose.js";
+import { drawProperties, lexDocument } from "./properties.js";
 import { ticked } from "./ticks.js";
 import { html, icon, speaks, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -89,10 +90,10 @@ export function WithOutline({ tokens, children }) {
 // Reading is a document with its outline beside it. Its boxes can be ticked where it can
 // be changed.
 export function Reading({ text, change }) {
-  const tokens = useMemo(() => lex(text), [text]);
+  const tokens = useMemo(() => lexDocument(text), [text]);
   const boxes = useMemo(() => (change ? ticked(text, tokens) : new Map()), [text, !change]);
   const tick = (item) => boxes.has(item) && (() => change(boxes.get(item)()));
-  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto" ref=${(e) => speaks(e, text)}>${tokens.map((token, i) => block(token, { key: i, tick }))}</div><//>`;
+  return html`<${WithOutline} tokens=${tokens}><div class="prose" dir="auto" ref=${(e) => speaks(e, text)}>${tokens.map((token, i) => (token.type === "properties" ? drawProperties(token, i) : block(token, { key: i, tick })))}</div><//>`;
 }
 
 const mostRows = 5000;

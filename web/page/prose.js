@@ -137,7 +137,7 @@ export function block(token, at = {}) {
     case "details":
       return html`<details class="did" open=${!!token.open}><summary class="acts">${inline(token.summary, at)}${icon("chevron-down", "chev")}</summary>${token.tokens.map((t) => block(t, at))}</details>`;
     case "html": {
-      const raw = token.raw.replace(/^(\s*<\/details>)+\s*/i, "");
+      const raw = token.raw.replace(/<!--[^]*?-->|^(\s*<\/details>)+\s*/gi, "").trim();
       return raw ? html`<p>${inline([{ ...token, raw }], at)}</p>` : null;
     }
     case "space":

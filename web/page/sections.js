@@ -1,13 +1,14 @@
 // Which sections of a document a version has changed.
 
 import { api } from "./shelf.js";
+import { proseOf } from "./properties.js";
 
 const most = 200_000; // bytes
 
 // sectionsChanged counts the sections of a text, from heading to heading, that are not as they
-// were, or are gone. What looks like a heading in a block of code is none.
+// were, or are gone. What looks like a heading in a block of code is none, and what is for programs is no section.
 export function sectionsChanged(before, after) {
-  const sections = (text) => text.replace(/^(```|~~~)[^]*?^\1/gm, (code) => code.replace(/^#/gm, " #")).split(/^(?=#{1,6} )/m).map((part) => part.trim()).filter(Boolean);
+  const sections = (text) => proseOf(text).replace(/^(```|~~~)[^]*?^\1/gm, (code) => code.replace(/^#/gm, " #")).split(/^(?=#{1,6} )/m).map((part) => part.trim()).filter(Boolean);
   const was = sections(before), is = sections(after), gone = was.filter((part) => !is.includes(part)), come = is.filter((part) => !was.includes(part));
   return Math.max(come.length, gone.length); // what has another heading is one section, too
 }
