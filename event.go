@@ -225,12 +225,13 @@ type ModelFailed struct {
 	RetryIn Millis `json:"retry_in_ms,omitempty"`
 	// Purpose is that of the call: see [ModelReplied].
 	Purpose string `json:"purpose,omitempty"`
-	// Usage, Cost, Model and Provider are of an answer that was paid for and is not used,
-	// as where it was withheld, as far as the provider reported them.
-	Usage    Usage   `json:"usage,omitzero"`
-	Cost     float64 `json:"cost,omitempty"`
-	Model    string  `json:"model,omitempty"`
-	Provider string  `json:"provider,omitempty"`
+	// Usage and Cost are of an answer that was paid for and is not used, as where it was
+	// withheld, as far as the provider reported them.
+	Usage Usage   `json:"usage,omitzero"`
+	Cost  float64 `json:"cost,omitempty"`
+	// Model and Provider are who was asked, where that is known.
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"provider,omitempty"`
 }
 
 // ContextUse is how many tokens each part of a request takes, estimated.

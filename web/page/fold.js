@@ -208,6 +208,10 @@ export class Session {
     this[from] = [];
   }
 
+  warn({ seq, time, run, step, agent = "" }, code, text, { cause, model } = {}) {
+    this.warnings.push({ seq, time, run, step, agent, code, text, cause, model });
+  }
+
   // retry shows that a call is tried again: one line for the whole series.
   retry(event, cause) {
     const before = this.items.find((item) => item.type === "retry" && item.run === event.run && item.at === event.step);
@@ -479,20 +483,20 @@ const handlers = {
   // What ends the run is said by its end.
   model_failed(s, e, b) {
     s.spend(e, b);
-    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, step: e.step, agent: e.agent ?? "", code: "model_failed", text: b.error });
+    s.warn(e, "model_failed", b.error, { model: nameOfModel(b) });
     if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },
 
   limit_reached(s, e, b) {
     s.limit = b.message;
     s.limited = b.stop;
-    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "limit_reached", text: b.message });
+    s.warn(e, "limit_reached", b.message);
   },
 
   // Warnings are for models and developers; the run shows them. Those that concern
   // people are told.
   warned(s, e, b) {
-    s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: b.code, text: b.message });
+    s.warn(e, b.code, b.message);
     if (shown.includes(b.code)) s.add(e, { type: "trouble", code: b.code, context: { detail: b.message } });
     const refused = unused.includes(b.code) && s.items.findLast((item) => item.type === "answer" && s.runs.get(item.run)?.parent === e.run);
     if (refused) Object.assign(refused, { refused: b.message, version: refused.version + 1 });
@@ -535,7 +539,7 @@ const handlers = {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
     if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || (s.limited && "limit_" + s.limited), context: { half: !!b.partial, ...triedIn(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, parts: s.items.findLast((item) => item.type === "user")?.parts }, passing: true });
-    else s.warnings.push({ seq: e.seq, time: e.time, run: e.run, agent: e.agent ?? "", code: "failed", text: b.error, cause: b.cause });
+    else s.warn(e, "failed", b.error, b);
   },
 
   // The engine closes a run whose process died with a reason that begins with this word, when
@@ -553,5 +557,5 @@ const handlers = {
 // triedIn is whose model call failed last, and how often it was tried since the run last went on.
 function triedIn(s) {
   const last = s.warnings.findLast((w) => isTry(s, w));
-  return { by: last?.agent, tries: last ? triesAt(s, last) : 0 };
+  return { by: last?.agent, model: last?.model, tries: last ? triesAt(s, last) : 0 };
 }

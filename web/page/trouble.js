@@ -150,7 +150,7 @@ const elsewhere = (text) => text.replace(/\b(is) above\b|\b(Say) below\b/g, (_, 
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
-  const values = filled({ p: providerOf(acts.model?.()), ...context, ...(context.by && { a: agentOf(context.by).name }) });
+  const values = filled({ p: providerOf(context.model || acts.model?.()), ...context, ...(context.by && { a: agentOf(context.by).name }) });
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);

@@ -225,10 +225,11 @@ test("a series of tries is one line, which the outcome replaces", () => {
 
 test("what failed for good says how often it was tried", () => {
   const e = new Events();
-  const failed = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", cause: { code: "answer_cut" } } });
+  const failed = (attempt) => ({ ...e.warned("x"), kind: "model_failed", step: "2", body: { attempt, error: "x", cause: { code: "answer_cut" }, provider: "openai", model: "gpt" } });
   const tries = (s) => s.items.findLast((i) => i.type === "trouble").context.tries;
   const s = fold([e.start("alex", "hi"), e.said("hi"), failed(1), failed(2), failed(3), failed(4), e.failed("gone")]);
   assert.equal(tries(s), 4);
+  assert.equal(s.items.findLast((i) => i.type === "trouble").context.model, "openai/gpt"); // whoever is asked next
   for (const event of [e.resumed(), failed(6), failed(7), e.failed("gone")]) s.take(event);
   assert.equal(tries(s), 2);
   assert.equal(tries(fold([e.start("alex", "hi")].map((event) => ({ ...event, seq: 1 })).concat({ ...e.failed("gone"), seq: 2 }))), 0);
