@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -23,6 +24,8 @@ func (a answering) Generate(ctx context.Context, _ *troupe.Request) iter.Seq2[tr
 				yield(troupe.Chunk{}, answer)
 			case *troupe.ToolCall:
 				_ = yield(troupe.Chunk{Call: answer}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishCalls}}, nil)
+			case string:
+				_ = yield(troupe.Chunk{Text: answer}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: troupe.FinishStop}}, nil)
 			case troupe.Finish:
 				_ = yield(troupe.Chunk{Text: "Well."}, nil) && yield(troupe.Chunk{End: &troupe.End{Finish: answer}}, nil)
 			}
@@ -67,4 +70,37 @@ func TestAQueueSaysWhyItIsHeld(t *testing.T) {
 			w.eventually(func() bool { return w.info(session).Status == "completed" && len(queue().Messages) == 0 })
 		})
 	}
+}
+
+// What waits for an answer's end goes out after an open question, but does not choose what is
+// offered.
+func TestWhatWaitsChoosesNothing(t *testing.T) {
+	model := make(answering)
+	w := open(t, clerk(t, model))
+	session := w.session()
+	at := "/api/sessions/" + session
+	queue := func() (q queueView) {
+		w.want(http.StatusOK, &q, "GET", at+"/queue", nil)
+		return q
+	}
+	w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "Compare the banks."})
+	for _, text := range []string{"Write a summary.", "Thank you.", "Then go on."} {
+		w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: text, When: "after"})
+	}
+	model <- "Which one do you want?\n\n1. The red bank\n2. The blue bank"
+	w.eventually(func() bool { return queue().Held })
+	if q := queue(); q.Why != heldAsks || len(q.Messages) != 3 {
+		t.Errorf("it is held because of %q: %v", q.Why, q.Messages)
+	}
+	w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "The red bank"})
+	model <- "It is red. Where is it for?"
+	model <- "That is the summary. Go on?\n\n1. Yes\n2. No" // to the first message that waited
+	w.eventually(func() bool { return queue().Held })
+	if q := queue(); len(q.Messages) != 2 {
+		t.Errorf("these wait: %v", q.Messages)
+	}
+	w.want(http.StatusOK, nil, "PATCH", at+"/queue/"+strconv.Itoa(queue().Messages[0].Number), queueChange{Now: true})
+	model <- troupe.FinishStop // who sends it now means it
+	model <- troupe.FinishStop
+	w.eventually(func() bool { return w.info(session).Status == "completed" && len(queue().Messages) == 0 })
 }

@@ -278,9 +278,10 @@ const (
 	heldUnsent      = "unsent"
 )
 
-// whyHeld is why the queue is held after a run that ended so, empty if it is not.
-func whyHeld(end troupe.Body) string {
-	switch b := end.(type) {
+// whyHeld is why the queue is held after a run that ended so, empty if it is not. What waits is no
+// choice of those that an answer offers at its end; an open question it may well answer.
+func whyHeld(end *troupe.Event) string {
+	switch b := end.Body.(type) {
 	case *troupe.RunFailed:
 		return heldFailed
 	case *troupe.RunCancelled:
@@ -288,6 +289,9 @@ func whyHeld(end troupe.Body) string {
 	case *troupe.RunFinished:
 		switch b.Stop {
 		case "answered":
+			if asked := askedIn(end, b.Output.Summary); asked != nil && asked.Choices != nil {
+				return heldAsks
+			}
 			return ""
 		case "input_requested":
 			return heldAsks

@@ -172,7 +172,7 @@ func (s *Server) watch(request context.Context, r *running, mine *watched, event
 		if isOurs && err == nil {
 			s.watched(&e)
 			if e.Parent == "" && isEnd(e.Body) {
-				end.why = whyHeld(e.Body)
+				end.why = whyHeld(&e)
 			}
 		}
 		if e.Parent == "" && isEnd(e.Body) {
