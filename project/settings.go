@@ -335,7 +335,8 @@ func (s *settings) keyVariable(name string) string {
 func (s *settings) SetKey(ctx context.Context, name, key, by string) error {
 	key = strings.TrimSpace(key)
 	if variable := s.keyVariable(name); variable != "" && checkKey(key) == nil && s.stage.project.models.Getenv(variable) != "" && s.isRefused(ctx, name, key) {
-		return fmt.Errorf("%s does not accept this key; the one that is set stays", name)
+		known, _ := provider.Find(name)
+		return fmt.Errorf("%s does not accept this key; the one that is set stays", cmp.Or(known.Title, name))
 	}
 	return s.storeKey(name, key, by)
 }

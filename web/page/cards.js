@@ -171,12 +171,15 @@ function useAnswer(acts, item) {
 const isTrigger = ({ label, description }) => label.startsWith("*") && !!description;
 const nameOfChoice = (choice) => (isTrigger(choice) ? choice.description : choice.label);
 
+// isOpen is what a choice is called that the card has by itself: an answer in words.
+const isOpen = /^(something else|other)\W*$/i;
+
 // isTitle says that a question is one plain line, which can stand as the card's title.
 const isTitle = (question) => question.length <= 120 && !/[\n*_`[\]<>$\\]|^[#-]/.test(question);
 
 // Choices asks something. The choices are the question's own.
 function Choices({ item, agent, acts, id }) {
-  const choices = item.ask.choices ?? [];
+  const offered = item.ask.choices ?? [], choices = offered.filter(({ label }) => !isOpen.test(label));
   const [give, note, isSent] = useAnswer(acts, item);
   const key = keyOf(id, item);
   const [text, setText, send] = useTyped(key, give, item.key === "asks" ? id : "");
@@ -189,11 +192,11 @@ function Choices({ item, agent, acts, id }) {
     if (answer) send(own ? { text: answer } : { choice: answer });
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
-  const question = withoutChoices(item.question, choices);
+  const question = withoutChoices(item.question, offered);
   return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
     ${question && (isTitle(question) ? html`<p class="asked" dir="auto">${question}</p>` : html`<${Prose} text=${question} />`)}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
-      ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span>${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
+      ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span dir="auto">${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
       <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} data-of=${key} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || (own ? !text.trim() : chosen < 0)}>Answer</button>
@@ -203,7 +206,9 @@ function Choices({ item, agent, acts, id }) {
 // asked is what a question about a call shows below its first line: the arguments, whole
 // and decoded, as plain text. Where a file goes is said without the engine's names; what
 // is in it is indented, and stays as it is.
-const asked = (question, tool) => named(tool, (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "").replace(/^(\w*(?:path|file)\w*): \{session[-_]folder\}\//gm, "$1: this conversation / ").replace(/^(\w*(?:path|file)\w*): \{project[-_]root\}\//gm, "$1: the project / "));
+const asked = (question, tool) => named(tool, (/\n\n([^]*)/.exec(question)?.[1] ?? "").replace(/^ {4}/gm, "").replace(/^(\w*(?:path|file)\w*): \{([\w-]+)\}\//gm, (_, name, folder) => `${name}: ${folders[folder] ?? folder.replace(/[-_]/g, " ")} / `));
+
+const folders = { __proto__: null, "session-folder": "this conversation", session_folder: "this conversation", "project-root": "the project", project_root: "the project" };
 
 // names are what people call the arguments of our tools that write, and named the lines that
 // begin with them: what is in an argument is indented.

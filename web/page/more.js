@@ -60,7 +60,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
       ${act("Delete", "trash", remove)}</div>`}
     ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}
     ${renaming && html`<dialog class="ask-dialog" ref=${dialog} aria-label="Rename" onClose=${() => setRenaming(false)}><form class="stack" onSubmit=${rename}><label class="small" for="new-title">New title</label>
-      <label class="field edge"><input id="new-title" name="title" value=${title} maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
+      <label class="field edge"><input id="new-title" name="title" value=${title} dir="auto" maxlength="200" autocomplete="off" /></label><div class="row"><button class="primary">Rename</button><button type="button" class="ghost" onClick=${() => setRenaming(false)}>Cancel</button></div></form></dialog>`}</span>`;
 }
 
 // archive puts a conversation aside, or back, and says where it is.

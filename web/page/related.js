@@ -33,7 +33,7 @@ export function Related({ id, info, close }) {
   return html`<dialog class="ask-dialog" ref=${dialog} aria-label="Files of other conversations" onClose=${close}><form class="stack" onSubmit=${save}><h2>Files of other conversations</h2>
     <p class="small dim">${agentOf(info?.agent ?? "").name} may read what was saved in the conversations that you choose. The project’s documents can be read everywhere.</p>
     <label class="field edge">${icon("search")}<input autofocus aria-label="Find a conversation" placeholder="Find a conversation" value=${words} onInput=${(e) => setWords(e.target.value)} /></label>
-    <ul class="related">${others.map((s) => html`<li key=${s.id}><label class="row"><input type="checkbox" checked=${chosen.has(s.id)} onChange=${() => toggle(s.id)} /><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" /><span class="cut grow">${titleOf(s)}</span><span class="tiny faint">${s.files} ${s.files === 1 ? "file" : "files"}, ${when(s.updated)}</span></label></li>`)}</ul>
+    <ul class="related">${others.map((s) => html`<li key=${s.id}><label class="row"><input type="checkbox" checked=${chosen.has(s.id)} onChange=${() => toggle(s.id)} /><${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" /><span class="cut grow" dir="auto">${titleOf(s)}</span><span class="tiny faint">${s.files} ${s.files === 1 ? "file" : "files"}, ${when(s.updated)}</span></label></li>`)}</ul>
     ${others.length === 0 && html`<p class="small dim">No other conversation has files${words ? " and is called so" : ""}.</p>`}
     <div class="row"><button class="primary">Save</button><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form></dialog>`;
 }

@@ -154,7 +154,7 @@ export function Room({ route }) {
   const models = (quiet) => !delivers && cast.length < 2 && html`<${ModelChoice} tokens=${held} model=${model} answered=${session.model || info?.model} agent=${isFlow(agentID) ? null : agent} choose=${choose} quiet=${quiet} />`;
   return html`
     <div class="bar">${back}${cast.length > 1 ? html`<span class="faces">${cast.map((id) => html`<${Face} key=${id} id=${id} name=${agentOf(id).name} size="m" />`)}</span>` : html`<${Face} id=${agentID} name=${agent.name} size="m" />`}
-      <div class="grow"><h1 class="cut">${title}</h1><div class="tiny faint row"><span class="cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}</span>${spent}</div></div>
+      <div class="grow"><h1 class="cut" dir="auto">${title}</h1><div class="tiny faint row"><span class="cut">${begun || (cast.length > 1 ? `Flow “${agent.name}”` : [agent.name, agent.title].filter(Boolean).join(", "))}</span>${spent}</div></div>
       <nav class="tabs desk-only" aria-label="Views">${delivers && tab("delivery", "Delivery")}${tab("", "Conversation")}${flows && tab("flow", "Flow")}${tab("run", "Run")}</nav>
       ${(status === "running" || waits) && route.view !== "" && html`<button type="button" class="sm" onClick=${acts.stop}>${icon("square", "solid")}Stop</button>`}
       <span class="desk-only">${models()}</span>

@@ -77,7 +77,7 @@ export function Entry({ session: s, current = false }) {
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
     : s.status === "completed" && (s.stop || s.outcome) ? html`<span title=${short}>${icon("circle-alert", isFailed ? "bad" : "")}</span><span class="hidden">${short}</span>`
     : s.unseen ? html`<span class="dot unseen" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
-  return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
+  return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow" dir="auto">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
 }
 
 // Toasts lie on nothing, and nothing that is read moves for them: in a conversation they are above

@@ -122,8 +122,8 @@ const onPage = (acts, next) => (hasAddress(acts, next) ? next.replace(addressSet
 const doctor = /;? ?troupe doctor tries (the provider; its quirks can be set in troupe\.yaml|it)\./;
 
 // spoken is the card of a failure that only the server has words for.
-const spoken = ({ sentence, next = "" }) => ["circle-alert", () => sentence.replace(/\.$/, ""), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
-  (acts, c) => [hasAddress(acts, next) ? ["Change the address", () => { location.hash = "#/settings/models"; }] : app.me.operator && doctor.test(next) && ["Test the provider", () => { location.hash = "#/settings/models"; }], again(acts), other(acts, c)]];
+const spoken = ({ code, sentence, next = "" }) => ["circle-alert", (c) => sentence.replace(/\.$/, "").replace(/^The provider\b/, c.p), (c, acts) => (app.me.operator ? onPage(acts, hasOther(acts) ? next : withoutOther(next)) : operator),
+  (acts, c) => [hasAddress(acts, next) ? ["Change the address", () => { location.hash = "#/settings/models"; }] : app.me.operator && (doctor.test(next) || apart.includes(code)) && ["Test the provider", () => { location.hash = "#/settings/models"; }], again(acts), other(acts, c)]];
 
 // apart are the failures that are one to people and several to whoever can mend them.
 const apart = ["unreachable", "certificate"];

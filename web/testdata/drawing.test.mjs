@@ -306,3 +306,24 @@ test("a diagram that cannot be drawn says what in which line is not understood",
     ["No diagram type detected matching given configuration for text: x\nmore", "No diagram type detected matching given configuration for text: x"],
   ]) assert.equal(reasonOf(message), want);
 });
+
+test("where a file goes that is asked about is said without the engine’s names", async () => {
+  const { Question } = await import("../page/cards.js");
+  const mary = { id: "mary", name: "Mary" };
+  const shown = (path) => {
+    const question = `May I save this?\n\n    file_path: ${path}\n    content:\n        {is}/text`;
+    const item = { key: "q", type: "question", open: true, question, tool: "save_output", arguments: { file_path: path, content: "{is}/text" }, ask: { id: 1, kind: "approval" } };
+    return textOf(draw(html`<${Question} item=${item} agent=${mary} acts=${{}} id="s" />`));
+  };
+  for (const [path, want] of [["{session-folder}/a.md", "this conversation / a.md"], ["{project_root}/docs/a.md", "the project / docs/a.md"], ["{planning_artifacts}/prd.md", "planning artifacts / prd.md"]]) {
+    assert.ok(shown(path).includes(`File: ${want}`), shown(path));
+    assert.ok(shown(path).includes("{is}/text"));
+  }
+});
+
+test("an answer in one’s own words is offered once", async () => {
+  const { Question } = await import("../page/cards.js");
+  const item = { key: "q", type: "question", open: true, question: "Which one?\n\n1. Red\n2. Something else", ask: { id: 1, kind: "question", choices: [{ label: "Red" }, { label: "Something else" }] } };
+  const shown = textOf(draw(html`<${Question} item=${item} agent=${{ id: "mary", name: "Mary" }} acts=${{}} id="s" />`));
+  assert.match(shown, /Which one\?Your answerRedSomething else…Say it in your own words/);
+});

@@ -48,6 +48,15 @@ test("another model is offered where there is one, and in words only then", () =
   }
 });
 
+test("who runs Troupe is told which provider cannot be reached, and where it is tried", () => {
+  const problem = { code: "unreachable", sentence: "The provider cannot be reached.", next: "Start the server, or correct the address." };
+  app.models = [large];
+  app.me = { ...app.me, operator: true };
+  assert.match(card("provider_down", acts, { problem }), /^office cannot be reached.*Test the provider/);
+  app.me = { ...app.me, operator: false };
+  assert.doesNotMatch(card("provider_down", acts, { problem }), /Test the provider/);
+});
+
 test("only what works now moves in the list of conversations", () => {
   const moves = (status, unseen) => {
     const root = new Element("div");
