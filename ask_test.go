@@ -112,9 +112,16 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := 0
 				agent := newAgent(t, modelFunc(func(*troupe.Request) turn { n++; return turn{err: c.err} }))
-				_, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go"})
+				events, _, err := play(t, newEngine(t, troupe.Config{}), agent, troupe.Input{Text: "go"})
 				if !errors.Is(err, c.err) || n != c.tries {
 					t.Errorf("%d tries, %v", n, err)
+				}
+				asked := time.Duration(0) // by the provider, to wait
+				if failure, ok := errors.AsType[*troupe.ModelError](c.err); ok {
+					asked = failure.RetryAfter
+				}
+				if last := bodies[*troupe.ModelFailed](events)[c.tries-1]; last.RetryAfter.Duration() != asked {
+					t.Errorf("on record is that it asked to wait %s", last.RetryAfter.Duration())
 				}
 			})
 		})

@@ -223,6 +223,8 @@ type ModelFailed struct {
 	Reason string `json:"reason,omitempty"`
 	// RetryIn is when the next attempt begins; it is 0 after the last one.
 	RetryIn Millis `json:"retry_in_ms,omitempty"`
+	// RetryAfter is how long the provider asked to wait, where it is tried no more.
+	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// Purpose is that of the call: see [ModelReplied].
 	Purpose string `json:"purpose,omitempty"`
 	// Usage and Cost are of an answer that was paid for and is not used, as where it was

@@ -125,6 +125,9 @@ func (r *Run) noteFailure(step journal.Path, agent *Agent, failed *ModelFailed, 
 	if end := endOf(err); end != nil {
 		failed.Usage, failed.Cost, failed.Model, failed.Provider = end.Usage, agent.costOf(end), end.Model, end.Provider
 	}
+	if failure, ok := errors.AsType[*ModelError](err); ok && failed.RetryIn == 0 {
+		failed.RetryAfter = Millis(failure.RetryAfter)
+	}
 	r.note(step, failed)
 	return err
 }

@@ -133,6 +133,9 @@ func OfFailed(e *troupe.ModelFailed) Problem {
 		p = reasons["request"]
 		p.Details = e.Error
 	}
+	if p.Code == "rate" {
+		p.explainWait(e.RetryAfter.Duration())
+	}
 	if p.Retried = e.RetryIn > 0; p.Retried {
 		p.Next = fmt.Sprintf("Troupe asks again in %s.", plainTime(e.RetryIn.Duration()))
 		if m := askedInstead.FindStringSubmatch(e.Error); m != nil {
@@ -257,9 +260,7 @@ func ofModel(e *troupe.ModelError) Problem {
 	case "unreachable":
 		p.explainNetwork(e)
 	case "rate":
-		if e.RetryAfter > 0 {
-			p.Next = fmt.Sprintf("It can be asked again in %s; or use another model.", plainTime(e.RetryAfter))
-		}
+		p.explainWait(e.RetryAfter)
 	case "context":
 		p.explainWindow(e.Message)
 	case "incomplete":
@@ -298,6 +299,13 @@ func (p *Problem) explainCall(said string) {
 		p.Sentence = "The model called a tool in a way that cannot be read."
 		p.Cause = "The provider threw the malformed call away, and the answer with it."
 		p.Next = "Try again, or use another model."
+	}
+}
+
+// explainWait says when a provider that wants fewer requests can be asked again.
+func (p *Problem) explainWait(after time.Duration) {
+	if after > 0 {
+		p.Next = fmt.Sprintf("It can be asked again in %s; or use another model.", plainTime(after))
 	}
 }
 

@@ -146,6 +146,9 @@ func TestFailedCallsAreExplainedFromTheirEvents(t *testing.T) {
 	if p.Next != "local/m is asked instead." {
 		t.Errorf("%+v", p)
 	}
+	if p := OfFailed(&troupe.ModelFailed{Reason: "rate", Error: "model: 429: slow down", RetryAfter: troupe.Millis(5 * time.Hour)}); !strings.Contains(p.Next, "in 5 hours") {
+		t.Errorf("%+v", p)
+	}
 	for _, text := range []string{"context canceled", "the run was cancelled"} {
 		if p := OfFailed(&troupe.ModelFailed{Error: text}); p.Code != "cancelled" {
 			t.Errorf("%s: %+v", text, p)

@@ -208,8 +208,8 @@ export class Session {
     this[from] = [];
   }
 
-  warn({ seq, time, run, step, agent = "" }, code, text, { cause, model } = {}) {
-    this.warnings.push({ seq, time, run, step, agent, code, text, cause, model });
+  warn(e, code, text, more) {
+    this.warnings.push({ ...e, agent: e.agent ?? "", code, text, ...more });
   }
 
   // retry shows that a call is tried again: one line for the whole series.
@@ -483,7 +483,7 @@ const handlers = {
   // What ends the run is said by its end.
   model_failed(s, e, b) {
     s.spend(e, b);
-    s.warn(e, "model_failed", b.error, { model: nameOfModel(b) });
+    s.warn(e, "model_failed", b.error, { tried: { model: nameOfModel(b), until: Date.parse(e.time) + b.retry_after_ms } });
     if (b.retry_in_ms) s.retry(e, b.cause ?? { code: "provider_down", attempt: b.attempt, retry_ms: b.retry_in_ms });
   },
 
@@ -539,7 +539,7 @@ const handlers = {
     s.dropRetry(e);
     s.endRun(e, "failed", b.partial);
     if (!e.parent) s.add(e, { type: "trouble", code: b.cause?.code || (s.limited && "limit_" + s.limited), context: { half: !!b.partial, ...triedIn(s), limit: s.limit, detail: b.error, problem: b.cause?.problem, parts: s.items.findLast((item) => item.type === "user")?.parts }, passing: true });
-    else s.warn(e, "failed", b.error, b);
+    else s.warn(e, "failed", b.error, { cause: b.cause });
   },
 
   // The engine closes a run whose process died with a reason that begins with this word, when
@@ -554,8 +554,8 @@ const handlers = {
   },
 };
 
-// triedIn is whose model call failed last, and how often it was tried since the run last went on.
+// triedIn is whose model call failed last, who was asked, and how often since the run last went on.
 function triedIn(s) {
   const last = s.warnings.findLast((w) => isTry(s, w));
-  return { by: last?.agent, model: last?.model, tries: last ? triesAt(s, last) : 0 };
+  return { by: last?.agent, ...last?.tried, tries: last ? triesAt(s, last) : 0 };
 }

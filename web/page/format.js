@@ -20,9 +20,6 @@ export const cost = (n) => (n ? dollars(n, n < 0.1 ? 4 : 2) : "");
 // money is an amount that somebody chose.
 export const money = (n) => dollars(n, n % 1 ? 2 : 0, 9);
 
-// price is what a model costs, as others that it is compared with.
-export const price = (n) => dollars(n, 2, 9);
-
 export const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 // short is a number of tokens as people say it.

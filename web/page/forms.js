@@ -57,3 +57,6 @@ export const taskIcon = (label) => taskKinds.find(([words]) => words.test(label)
 
 // same says that two values are the same JSON.
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// price is what a model costs, as others that it is compared with.
+export const price = (n) => "$" + n.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 9 });

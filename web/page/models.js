@@ -1,7 +1,8 @@
 // Which model answers, as a control: in a conversation, and before one begins.
 
 import { app, can, toast } from "./state.js";
-import { cost, count, price } from "./format.js";
+import { cost, count } from "./format.js";
+import { price } from "./forms.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 export const shortName = (id) => (id ?? "").split("/").slice(1).join("/") || id || "";

@@ -3,7 +3,7 @@
 
 import { brokenWords } from "./broken.js";
 import { copy } from "./copy.js";
-import { money, nameOf, size } from "./format.js";
+import { hour, money, nameOf, size } from "./format.js";
 import { address, go } from "./route.js";
 import { agentOf, app, castOf, isFlow, pipeline } from "./state.js";
 import { html, icon, useEffect, useState } from "./view.js";
@@ -67,6 +67,9 @@ const further = (acts, { limit }) => {
 };
 const leave = "leave"; // folds the card
 
+// moment is the hour of a time to come, with its day where that is not today.
+const moment = (time) => (new Date(time).toDateString() === new Date().toDateString() ? "" : `${new Date(time).toLocaleDateString([], { weekday: "long" })}, `) + hour(time);
+
 // bytesOf is how large an attachment of a message is.
 const bytesOf = ({ size, data = "" }) => size ?? Math.floor(data.replace(/=+$/, "").length * 0.75);
 
@@ -78,7 +81,7 @@ const catalogue = {
   __proto__: null, // names come from outside
   key_refused: ["key-round", (c) => `${c.p} did not accept the key`, () => `Nothing was lost. The key may be mistyped or withdrawn.${app.me.operator ? "" : " " + operator}`,
     (acts, c) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts, c), again(acts)]],
-  rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, () => "Too many requests in a short time. Your question is kept.", (acts, c) => [again(acts), other(acts, c)], "soft"],
+  rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, (c) => `Too many requests in a short time${c.until > Date.now() ? `; it can be asked again at ${moment(c.until)}` : ""}. Your question is kept.`, (acts, c) => [again(acts), other(acts, c)], "soft"],
   quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts, c) => [other(acts, c), again(acts)]],
   provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept.${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts, c)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),

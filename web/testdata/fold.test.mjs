@@ -230,6 +230,9 @@ test("what failed for good says how often it was tried", () => {
   const s = fold([e.start("alex", "hi"), e.said("hi"), failed(1), failed(2), failed(3), failed(4), e.failed("gone")]);
   assert.equal(tries(s), 4);
   assert.equal(s.items.findLast((i) => i.type === "trouble").context.model, "openai/gpt"); // whoever is asked next
+  const other = new Events(), begin = other.start("alex", "hi"), limited = { ...other.warned("x"), kind: "model_failed", step: "2", body: { attempt: 1, error: "x" } };
+  const told = fold([begin, { ...limited, body: { ...limited.body, retry_after_ms: 3_600_000 } }, other.failed("gone")]);
+  assert.equal(told.items.findLast((i) => i.type === "trouble").context.until, Date.parse(limited.time) + 3_600_000); // when the provider wants to be asked again
   for (const event of [e.resumed(), failed(6), failed(7), e.failed("gone")]) s.take(event);
   assert.equal(tries(s), 2);
   assert.equal(tries(fold([e.start("alex", "hi")].map((event) => ({ ...event, seq: 1 })).concat({ ...e.failed("gone"), seq: 2 }))), 0);

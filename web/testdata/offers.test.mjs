@@ -57,6 +57,12 @@ test("who runs Troupe is told which provider cannot be reached, and where it is 
   assert.doesNotMatch(card("provider_down", acts, { problem }), /Test the provider/);
 });
 
+test("a card says when a provider can be asked again, while that is to come", () => {
+  app.models = [large];
+  assert.match(card("rate_limited", acts, { until: Date.now() + 3_600_000 }), /in a short time; it can be asked again at (\w+, )?\d\d:\d\d\. Your question is kept/);
+  for (const until of [undefined, NaN, Date.now() - 1]) assert.match(card("rate_limited", acts, { until }), /in a short time\. Your question is kept/);
+});
+
 test("only what works now moves in the list of conversations", () => {
   const moves = (status, unseen) => {
     const root = new Element("div");
