@@ -3,8 +3,8 @@
 
 // turnsOf returns turns in order: { key, who: "you" | "agent", agent, node, round, time,
 // items, version, exchange }. Items of one agent that follow each other are one turn, but for those of
-// different nodes of a flow, and of different rounds. exchange is
-// what an answer took, at the last of its turns that says something.
+// different nodes of a flow, and of different rounds. An answer that reached a model's limit is one
+// with what goes on from it. exchange is what an answer took, at the last of its turns that says something.
 export function turnsOf(items) {
   const turns = [];
   for (const item of items) {
@@ -13,7 +13,8 @@ export function turnsOf(items) {
     if (item.type === "user") {
       turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
     } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step && last.node === item.node && last.round === item.round) {
-      last.items.push(item);
+      const rest = item.type === "answer" && before.finish === "length" && before.run === item.run;
+      last.items.splice(last.items.length - rest, 1, rest ? { ...item, key: before.key, text: joined(before.text, item.text) } : item);
       last.version += item.version + 1;
     } else {
       turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, node: item.node, round: item.round, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
@@ -26,6 +27,9 @@ export function turnsOf(items) {
   }
   return turns;
 }
+
+// joined is an answer that was cut off with what was said next: the rest, or all of it anew, as the engine tells them apart.
+const joined = (said, next) => (said.length > 24 && next.trim().startsWith(said.trim().slice(0, 24)) ? next : said + next);
 
 // isSaid says of an item that it is an answer that has words.
 export const isSaid = (item) => item.type === "answer" && item.text;

@@ -167,3 +167,14 @@ test("what a long question asks is not cut off", () => {
   assert.equal(asking(before + `Shall I ${"really ".repeat(30)}begin?`), `… Shall I ${"really ".repeat(30)}begin?`);
   for (const text of [before, before + before + "Why?"]) assert.ok(asking(text).length <= 155);
 });
+
+test("an answer that reached a model’s limit and goes on is one answer", () => {
+  const answer = (text, more) => ({ type: "answer", key: text.slice(0, 9), agent: "alex", run: "r", text, version: 0, finish: "length", ...more });
+  const said = (...items) => turnsOf(items).map((turn) => turn.items.map((item) => [item.key, item.text]));
+  assert.deepEqual(said(answer("It beg"), answer("ins and "), answer("ends.", { finish: "stop" })), [[["It beg", "It begins and ends."]]]);
+  const whole = "It begins with the first of all words";
+  assert.deepEqual(said(answer(whole.slice(0, 30)), answer(whole, { finish: "stop" })), [[[whole.slice(0, 9), whole]]]); // said anew
+  assert.deepEqual(said(answer("One.", { finish: "stop" }), answer("Two.", { finish: "stop" })), [[["One.", "One."], ["Two.", "Two."]]]);
+  assert.deepEqual(said(answer("One"), answer("Two.", { run: "r2" })), [[["One", "One"], ["Two.", "Two."]]]);
+  assert.deepEqual(said(answer("One"), { type: "tool", key: "t", agent: "alex", run: "r", tool: "a", version: 0 }, answer("Two."))[0].length, 3);
+});
