@@ -139,7 +139,7 @@ export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-r
 // that a step failed beside others that did not.
 const noted = {
   __proto__: null,
-  forked: ({ change }) => "This conversation goes on from another one, with its files as of then, as far as they are on record; the project’s documents are today’s." + (change ? ` What ${change.agent} is given was changed by ${change.user || "hand"}.` : ""),
+  forked: ({ change }) => "This conversation goes on from another one. It has the files of that one as they were then; the project’s documents are as they are today." + (change ? ` What ${change.agent} is given was changed by ${change.user || "hand"}.` : ""),
   failed: ({ cause, agent }) => `${agentOf(agent).name} has no answer. ${cause?.problem?.sentence ?? "Its run says why."}`,
 };
 
