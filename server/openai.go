@@ -114,7 +114,7 @@ func (k *completing) atOnce(c *call) error {
 	body := end.Body.(*troupe.RunFinished)
 	why := finishOf(body.Stop)
 	k.made.Choices = []choice{{Message: &answer{Role: "assistant", Content: said.kept.String()}, FinishReason: &why}}
-	k.made.Usage = usageOf(body.Spent.Usage)
+	k.made.Usage = usageOf(body)
 	return c.answer(http.StatusOK, k.made, nil)
 }
 
@@ -143,7 +143,7 @@ func (k *completing) inPieces(ctx context.Context, out *events) error {
 		return err
 	}
 	if k.withUsage {
-		k.made.Choices, k.made.Usage = []choice{}, usageOf(body.Spent.Usage)
+		k.made.Choices, k.made.Usage = []choice{}, usageOf(body)
 		if err := out.sendJSON(k.made); err != nil {
 			return err
 		}

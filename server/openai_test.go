@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
 )
 
 // recited is a model that recites what it is told, the system prompt aside.
@@ -236,5 +237,44 @@ func TestAgentsAndFlowsAreModels(t *testing.T) {
 	w.want(http.StatusNotFound, nil, "GET", "/v1/models/none", nil)
 	if got, _ := w.complete(turns("hi"), object{"model": "clerk"}); got != "You said: hi" {
 		t.Errorf("the agent says %q", got)
+	}
+}
+
+func TestTheUsageOfAFlowIsThatOfAllItsAgents(t *testing.T) {
+	agent := func(id string) *troupe.Agent {
+		a, err := troupe.NewAgent(troupe.AgentConfig{ID: id, Instructions: "You are a clerk.", Model: echo()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	one, two, three := agent("one"), agent("two"), agent("three")
+	flows, want := cast{}, map[string]int{"sequence": 2, "parallel": 3, "team": 1, "nested": 4}
+	for _, step := range []troupe.Step{
+		flow.Sequence("sequence", one, two), flow.Parallel("parallel", one, two, three), flow.Team("team", one, two),
+		flow.Sequence("nested", flow.Parallel("both", one, two), flow.Sequence("then", three, one)),
+	} {
+		flows[step.Name()] = func() (troupe.Step, error) { return step, nil }
+	}
+	w := open(t, flows)
+	for name, agents := range want {
+		wanted := usage{Prompt: 7 * agents, Completion: 3 * agents, Total: 10 * agents}
+		var got completion
+		w.want(http.StatusOK, &got, "POST", "/v1/chat/completions", object{"model": name, "messages": turns("hi")})
+		if got.Usage == nil || *got.Usage != wanted {
+			t.Errorf("the usage of %s is %+v, not %+v", name, got.Usage, wanted)
+		}
+		f := w.stream("POST", "/v1/chat/completions", object{"model": name, "messages": turns("hi"), "stream": true, "stream_options": object{"include_usage": true}})
+		var streamed *usage
+		for data := f.next(); data != "[DONE]"; data = f.next() {
+			var piece completion
+			if err := json.Unmarshal([]byte(data), &piece); err != nil {
+				t.Fatalf("%s: %v", data, err)
+			}
+			streamed = piece.Usage
+		}
+		if streamed == nil || *streamed != wanted {
+			t.Errorf("the streamed usage of %s is %+v, not %+v", name, streamed, wanted)
+		}
 	}
 }

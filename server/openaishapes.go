@@ -45,7 +45,8 @@ type completionDetails struct {
 	Reasoning int `json:"reasoning_tokens"`
 }
 
-func usageOf(u troupe.Usage) *usage {
+func usageOf(end *troupe.RunFinished) *usage {
+	u := end.Spent.Add(end.SpentBelow).Usage
 	return &usage{u.Input, u.Output, u.Input + u.Output, promptDetails{u.CachedInput}, completionDetails{u.Reasoning}}
 }
 
