@@ -129,11 +129,18 @@ export function scaleOf(rows, toScale, breaks = []) {
 export const madeIn = (session) => session.spans.filter((s) => s.kind === "tool" && s.asks !== "approval").length;
 
 function figuresOf(rows, session) {
-  const models = session.spans.filter((s) => s.kind === "model" && s.context);
-  return {
-    calls: rows.filter((r) => r.span), made: madeIn(session), models, failed: session.spans.filter((s) => isFailure(s.class)).length,
-    fullest: models.reduce((most, s) => Math.max(most, s.context.system + s.context.tools + s.context.history), 1),
-  };
+  return { calls: rows.filter((r) => r.span), made: madeIn(session), memories: memoriesOf(session), failed: session.spans.filter((s) => isFailure(s.class)).length };
+}
+
+// memoriesOf says of each model what its memory held, in the order of their first calls: how much at
+// most, of how much where that is known, and its latest calls as [turn, span]. Turns count through all.
+export function memoriesOf(session) {
+  const each = new Map();
+  session.spans.filter((s) => s.kind === "model" && s.context).forEach((s, i) => (each.get(s.name) ?? each.set(s.name, []).get(s.name)).push([i + 1, s]));
+  return [...each].map(([model, turns]) => ({
+    model, turns: turns.slice(-40), window: turns.at(-1)[1].context.window,
+    fullest: turns.reduce((most, [, { context }]) => Math.max(most, context.system + context.tools + context.history), 1),
+  }));
 }
 
 export function Run({ here, at, agent }) {
@@ -150,7 +157,7 @@ export function Run({ here, at, agent }) {
     const made = rows.length ? scaleOf(rows, toScale, session.breaks) : { at: () => 0, total: 1, folded: 0 };
     return { ...made, ...axisOf(made.total) };
   }, [rows, toScale]);
-  const { calls, made, failed, models, fullest } = useMemo(() => figuresOf(rows, session), [rows]);
+  const { calls, made, failed, memories } = useMemo(() => figuresOf(rows, session), [rows]);
   const { totals } = session;
   const step = (by) => {
     const i = calls.findIndex((r) => r.span.seq === number);
@@ -174,9 +181,7 @@ export function Run({ here, at, agent }) {
       <${Lanes} rows=${rows} scale=${scale} number=${number} id=${id} />
       ${rows.length === 0 && html`<p class="dim pad">Nothing has run yet.</p>`}
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
-      ${models.length > 0 && html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the model’s memory</h2><span class="tiny faint">at most ${count(fullest)}${models.at(-1).context.window ? ` of ${count(models.at(-1).context.window)}` : ""} tokens</span></div>
-        <p class="row wrap tiny dim legend">${[["p1", "instructions"], ["p3", "descriptions of tools"], ["p4", "the conversation"], ["rest", "free, beside the fullest turn"]].map(([tint, words]) => html`<span class="row" key=${tint}><span class=${"sw " + tint} aria-hidden="true"></span>${words}</span>`)}</p>
-        <div class="fills">${models.slice(-40).map((s, i) => html`<${Fill} key=${s.seq} span=${s} n=${models.length - Math.min(40, models.length) + i + 1} fullest=${fullest} current=${s.seq === number} />`)}</div></section>`}
+      ${memories.length > 0 && html`<${Memory} memories=${memories} number=${number} />`}
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
 }
 
@@ -248,6 +253,15 @@ class Piece extends Component {
     this.isDrawn ||= !flung;
     return html`<div role="presentation" class=${this.isDrawn ? "piece" : "piece ruled"} style=${{ top: top + "px", height: height + "px" }}>${this.isDrawn && rows.map((row, i) => html`<${Lane} key=${i} row=${row} scale=${scale} current=${row === current} id=${id} />`)}</div>`;
   }
+}
+
+// Memory shows what filled the memory of each model, which differ in size.
+function Memory({ memories, number }) {
+  const most = ({ fullest, window }) => html`<span class="tiny faint">at most ${count(fullest)}${window ? ` of ${count(window)}` : ""} tokens</span>`;
+  const one = memories.length === 1;
+  return html`<section class="memory"><div class="row"><h2 class="h-17 grow">What filled the ${one ? "model’s" : "models’"} memory</h2>${one && most(memories[0])}</div>
+    <p class="row wrap tiny dim legend">${[["p1", "instructions"], ["p3", "descriptions of tools"], ["p4", "the conversation"], ["rest", "free, beside the fullest turn"]].map(([tint, words]) => html`<span class="row" key=${tint}><span class=${"sw " + tint} aria-hidden="true"></span>${words}</span>`)}</p>
+    ${memories.map((m) => html`<div key=${m.model}>${!one && html`<div class="row of-model"><h3 class="small grow cut">${m.model}</h3>${most(m)}</div>`}<div class="fills">${m.turns.map(([n, s]) => html`<${Fill} key=${s.seq} span=${s} n=${n} fullest=${m.fullest} current=${s.seq === number} />`)}</div></div>`)}</section>`;
 }
 
 function Fill({ span, n, fullest, current }) {

@@ -327,3 +327,15 @@ test("an answer in one’s own words is offered once", async () => {
   const shown = textOf(draw(html`<${Question} item=${item} agent=${{ id: "mary", name: "Mary" }} acts=${{}} id="s" />`));
   assert.match(shown, /Which one\?Your answerRedSomething else…Say it in your own words/);
 });
+
+test("a run with several models says of each what filled its memory", () => {
+  const drawn = (...models) => {
+    const e = new Events(), s = new Session();
+    for (const event of [e.start("alex", "hi"), e.said("hi"), ...models.map(([name, history, window], i) => { const r = e.replied(i + 2, "Well."); return { ...r, body: { ...r.body, model: name, context: { system: 0, tools: 0, history, window } } }; })]) s.take(event);
+    const root = draw(html`<${Run} here=${here(s)} at="" agent=${{ id: "alex", name: "Alex" }} />`);
+    return textOf(all(root).find((n) => n.attributes?.get("class") === "memory" || n.className === "memory"));
+  };
+  const two = drawn(["small", 100, 1000], ["large", 5000, 200_000], ["small", 200, 1000]);
+  assert.match(two, /^What filled the models’ memory.*smallat most 200 of 1,000 tokensTurn 1100Turn 3200largeat most 5,000 of 200,000 tokensTurn 25,000$/);
+  assert.match(drawn(["small", 100, 1000]), /^What filled the model’s memoryat most 100 of 1,000 tokens.*Turn 1100$/);
+});

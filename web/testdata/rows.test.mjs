@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { axisOf, drawnFrom, labelOf, madeIn, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
+const { axisOf, drawnFrom, labelOf, madeIn, memoriesOf, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -247,4 +247,12 @@ test("an axis counts in numbers that people count in, and no call ends beyond it
     const { tick, total } = axisOf(time);
     assert.ok(total >= time && total < time + tick && total <= 4 * tick, `of ${time}`);
   }
+});
+
+test("what filled the memory is shown of each model, with its own size", () => {
+  const call = (seq, name, history, window) => ({ kind: "model", seq, name, context: { system: 10, tools: 5, history, window } });
+  const spans = [call(1, "a/small", 85, 1000), { kind: "tool", seq: 2, name: "read_file" }, call(3, "b/large", 9985, 100_000), call(4, "a/small", 185, 1000), { kind: "model", seq: 5, name: "a/small" }];
+  const shown = memoriesOf({ spans }).map((m) => [m.model, m.fullest, m.window, m.turns.map(([n, s]) => `${n}: ${s.seq}`)]);
+  assert.deepEqual(shown, [["a/small", 200, 1000, ["1: 1", "3: 4"]], ["b/large", 10_000, 100_000, ["2: 3"]]]);
+  assert.deepEqual(memoriesOf({ spans: spans.slice(1, 2) }), []);
 });
