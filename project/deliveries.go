@@ -264,6 +264,26 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 	return view, nil
 }
 
+// Result implements [server.Deliveries]. The repository is asked only where something was said or done
+// since the delivery was taken: there may be more to take.
+func (d deliveries) Result(ctx context.Context, info *troupe.SessionInfo) string {
+	site, err := pipeline.ReadSite(filepath.Join(d.project.deliveriesDir(), info.ID))
+	if err != nil {
+		return "" // it has not begun
+	}
+	switch n := len(site.Takes); {
+	case !site.Dropped.IsZero():
+		return "dropped"
+	case n == 0:
+		return ""
+	case site.Takes[n-1].Back:
+		return "taken_back"
+	case info.Updated.After(site.Takes[n-1].At) && d.project.TakenOf(ctx, site).More:
+		return "partly_taken"
+	}
+	return "taken"
+}
+
 // ChangePlan implements [server.Deliveries].
 func (d deliveries) ChangePlan(_ context.Context, session string, plan *pipeline.Plan) ([]string, error) {
 	site, err := d.project.Site(session)

@@ -123,6 +123,52 @@ func TestADeliveryIsTakenWholeAndTakenBackWhereItWasTaken(t *testing.T) {
 	}
 }
 
+// Lists say what was done with what a delivery has built, and whether there is more since.
+func TestTheResultOfADeliveryIsListed(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	web, err := d.Server(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := func(want string) {
+		t.Helper()
+		var all []struct{ ID, Result string }
+		status, text := request(web, "GET", "/api/deliveries", "")
+		if status != http.StatusOK || json.Unmarshal([]byte(text), &all) != nil || len(all) != 1 || all[0].Result != want {
+			t.Errorf("want %q: %d %s", want, status, text)
+		}
+	}
+	apply := func() {
+		t.Helper()
+		if _, _, err := d.ApplyDelivery(t.Context(), site, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed("")
+	apply()
+	listed("taken")
+	if err := os.WriteFile(filepath.Join(site.Worktree, "walrus.txt"), []byte("walrus\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, site.Worktree, "add", "-A")
+	git(t, site.Worktree, "commit", "-qm", "walrus")
+	if status, text := request(web, "PATCH", "/api/sessions/"+site.Session, `{"title":"walrus"}`); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	listed("partly_taken")
+	apply()
+	listed("taken")
+	if _, err := d.RevertDelivery(t.Context(), site); err != nil {
+		t.Fatal(err)
+	}
+	listed("taken_back")
+	if err := d.DropDelivery(t.Context(), site); err != nil {
+		t.Fatal(err)
+	}
+	listed("dropped")
+}
+
 // What somebody has put back by hand is not called taken: it can be taken, or dropped.
 func TestADeliveryThatWasPutBackByHandIsNotTaken(t *testing.T) {
 	d := newDeliverer(t)

@@ -25,6 +25,10 @@ type Deliveries interface {
 	// Step returns the step of a delivery that has begun: for an answer, or to resume it.
 	Step(ctx context.Context, session string) (troupe.Step, error)
 	Show(ctx context.Context, session string) (DeliverySite, error)
+	// Result says what was done last with what a delivery has built, as lists show it: taken,
+	// partly_taken, taken_back or dropped, "" where nothing was. It is asked of each delivery of a
+	// list: Show says what is in the checkout now.
+	Result(ctx context.Context, info *troupe.SessionInfo) string
 	// ChangePlan replaces the plan, and says what changed. A plan that makes no sense is
 	// refused and the old one stays.
 	ChangePlan(ctx context.Context, session string, plan *pipeline.Plan) (changes []string, err error)
@@ -253,6 +257,14 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	v.addSteps()
 	v.Acts = v.acts()
 	return v, nil
+}
+
+// resultOf is what was done with the result of a session that is a delivery and not at work.
+func (s *Server) resultOf(ctx context.Context, info *troupe.SessionInfo) string {
+	if s.config.Deliveries == nil || info.Agent != Pipeline || info.Status == "running" {
+		return ""
+	}
+	return s.config.Deliveries.Result(ctx, info)
 }
 
 // addSteps lists the commits of the plan's steps.

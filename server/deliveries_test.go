@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,18 @@ func (s sites) Drop(context.Context, string) error {
 
 func (s sites) Start(context.Context, string, DeliveryOptions) (troupe.Step, troupe.Input, error) {
 	return s.step, troupe.Input{Text: "Make it good"}, nil
+}
+
+func (s sites) Result(context.Context, *troupe.SessionInfo) string {
+	switch {
+	case s.acts == nil || len(*s.acts) == 0:
+		return ""
+	case slices.Contains(*s.acts, "drop"):
+		return "dropped"
+	case slices.Contains(*s.acts, "revert"):
+		return "taken_back"
+	}
+	return "taken"
 }
 
 func (s sites) Show(_ context.Context, session string) (DeliverySite, error) {
@@ -169,6 +182,42 @@ func TestADeliveryIsDroppedAsItWasSeen(t *testing.T) {
 	}
 	if want := []string{"revert", "revert", "drop"}; !slices.Equal(acts, want) {
 		t.Errorf("done was %q, want %q", acts, want)
+	}
+}
+
+// Lists say what became of what a delivery has built.
+func TestTheResultOfADeliveryIsInLists(t *testing.T) {
+	var acts []string
+	w := open(t, clerk(t, echo()), func(c *Config) {
+		c.Deliveries = sites{step: troupe.NewStep(Pipeline, func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) { return in, nil }), acts: &acts}
+	})
+	var made started
+	w.want(http.StatusAccepted, &made, "POST", "/api/deliveries", delivery{Request: "Make it good"})
+	w.follow(made.Session, 0).until(ends)
+	w.talk(w.session(), "hello") // what is no delivery has none
+	path := "/api/deliveries/" + made.Session
+	listed := func(want string) {
+		t.Helper()
+		for _, list := range []string{"/api/deliveries", "/api/sessions"} {
+			var all []sessionView
+			for w.want(http.StatusOK, &all, "GET", list, nil); len(all) > 0; all = all[1:] {
+				if isIt := all[0].ID == made.Session; isIt && all[0].Result != want || !isIt && all[0].Result != "" {
+					t.Errorf("%s: the result of %s is %q, want %q", list, all[0].Agent, all[0].Result, want)
+				}
+			}
+		}
+	}
+	listed("")
+	w.want(http.StatusOK, nil, "POST", path+"/act", deliveryAct{"apply"})
+	listed("taken")
+	acts = []string{"revert"} // as elsewhere
+	listed("taken_back")
+	w.want(http.StatusNoContent, nil, "DELETE", path+"/result?written="+w.info(made.Session).Written, nil)
+	listed("dropped")
+	response := w.send(t.Context(), "GET", "/api/openapi.json", nil)
+	defer response.Body.Close()
+	if described, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(described), "taken, partly_taken, taken_back or dropped") {
+		t.Errorf("it is not described: %v", err)
 	}
 }
 

@@ -24,6 +24,9 @@ type sessionView struct {
 	// Outcome is how the latest run says that its work stands, where that is not done, as that of
 	// a delivery: partial or failed.
 	Outcome string `json:"outcome,omitempty"`
+	// Result is what was done last with what a delivery has built, as it is on record: taken,
+	// partly_taken (there is more since), taken_back or dropped.
+	Result string `json:"result,omitempty" jsonschema:"of a delivery, what was done last with what it has built: taken, partly_taken, taken_back or dropped"`
 	// Model is the one that answers next, as provider/name: the one that was chosen for the
 	// session, or else the usual one. Where that is not known, it is the one that answered
 	// last, as its provider calls it. Chosen is empty where nobody chose.
@@ -60,10 +63,11 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	if err != nil {
 		return sessionView{}, err
 	}
+	result := s.resultOf(ctx, &info)
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	v := sessionView{
-		SessionInfo: info, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
+		SessionInfo: info, Result: result, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
 		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
 		// A message that leaves the queue to be said was written once.
 		Written: fmt.Sprintf("%d.%d.%d", known.written+len(n.Queue), n.Touched, n.byHand()),

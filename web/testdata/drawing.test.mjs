@@ -233,6 +233,15 @@ test("a row of a list says once that it waits", () => {
   assert.equal(shown.match(/waits for you/gi).length, 1);
 });
 
+test("a row of a delivery says whether its result was taken, taken back or dropped", () => {
+  const updated = new Date(Date.now() - 60_000).toISOString();
+  for (const [result, want] of [["taken", /^LockersDone · taken · \$0\.40/], ["partly_taken", / · partly taken · /], ["taken_back", / · taken back · /], ["dropped", / · dropped · /], [undefined, /^LockersDone · \$0\.40/]]) {
+    Object.assign(state.app, { known: true, agents: [], flows: [], sessions: new Map([["s", { id: "s", agent: state.pipeline, title: "Lockers", status: "completed", started: updated, updated, spent: 0.4, result }]]), me: { name: "", operator: false, can: [], version: "" } });
+    const row = all(draw(html`<${Lists} what="deliveries" />`)).find((n) => n.attributes?.get("data-status") === "completed");
+    assert.match(textOf(all(row).find((n) => (n.className || n.attributes?.get("class")) === "grow")), want);
+  }
+});
+
 test("a phase says how long it was worked on, and apart how long it waited", () => {
   const session = new Session();
   const at = (seconds) => new Date(1e12 + seconds * 1000).toISOString();
