@@ -256,7 +256,7 @@ function Drawing({ flow, states, session, at, select, chips, toList, live, cut }
     <div class="canvas" style=${{ ...middle, width: drawn.width + "px", height: drawn.height + "px", scale: String(zoom) }}>
       ${drawn.frames.map((f) => html`<div class="frame" key=${f.id} style=${{ left: f.x + "px", top: f.y + "px", width: f.w + "px", height: f.h + "px" }}><span>${icon(frameIcons[f.kind])}${named(f, states, flow)}</span></div>`)}
       <svg aria-hidden="true"><defs>${["", "go"].map((tint) => html`<marker key=${tint} id=${"tip" + tint} class=${tint} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
-        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => [e, state, state !== "done" || e.team]).map(([e, state, points]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${points && (at === e.to || ["run", "wait"].includes(states.get(e.to).state)) ? e.short : e.path} marker-end=${points ? `url(#tip${state && "go"})` : undefined} />`)}</svg>
+        ${edges.map((e) => [e, stateOfEdge(e, states, ways)]).map(([e, state]) => html`<path key=${e.from + " " + e.to} class=${"e " + state + (e.back ? " back" : "")} d=${at === e.to || ["run", "wait"].includes(states.get(e.to).state) ? e.short : e.path} marker-end=${`url(#tip${state && "go"})`} />`)}</svg>
       ${flow.nodes.filter((n) => n.kind === "agent").map((n) => html`<${Card} key=${n.id} flow=${flow} node=${n} state=${states.get(n.id)} session=${session} at=${at} select=${select} style=${{ left: drawn.places.get(n.id).x + "px", top: drawn.places.get(n.id).y + "px" }} />`)}</div></div>
     <div class="zoom">${[["Smaller", "zoom-out", () => setZoom(zoom * 0.85)], ["Larger", "zoom-in", () => setZoom(Math.min(2, zoom * 1.15))], ["All of it", "scan", fit], ["As a list", "list-tree", toList]].map(([title, drawing, act]) => html`<button type="button" class="tool sm" key=${title} title=${title} aria-label=${title} onClick=${act}>${icon(drawing)}</button>`)}</div>
     ${live && html`<span class="chip out live-chip"><span class="dot live"></span>Live, following</span>`}${cut && html`<span class="chip out live-chip">${icon("wifi-off")}No connection: nothing new is shown</span>`}</div>`;
@@ -269,14 +269,17 @@ function rounds(states, flow, frame) {
 }
 
 // stateOfEdge says whether something is handed over there now, or was. Into a later round
-// of a loop it is what leads back that hands over.
-function stateOfEdge(e, states, ways) {
+// of a loop it is what leads back that hands over. Who leads others is at work, or has come to
+// any end, after they were.
+export function stateOfEdge(e, states, ways) {
   const from = states.get(e.from), to = states.get(e.to);
   if (e.team) return !ways.some(same(e)) ? "" : to.state === "run" && same(e)(ways.findLast((way) => way.to === e.to)) ? "go" : "done";
+  if (e.leads) return !to.runs.length || to.state === "idle" ? "" : to.state === "run" ? "go" : "done";
   const again = to.runs.length > from.runs.length && from.runs.length > 0;
   if (e.back) return to.state === "run" && to.runs.length > 1 ? "go" : to.runs.length > 1 ? "done" : "";
-  if (to.state === "run" && from.state === "done") return again ? "done" : "go";
-  return from.state === "done" && to.runs.length > 0 ? "done" : "";
+  const gave = ["done", "mute"].includes(from.state); // what there was of an answer
+  if (to.state === "run" && gave) return again ? "done" : "go";
+  return gave && to.runs.length > 0 ? "done" : "";
 }
 
 // handed are the ways in which members of teams handed over to each other so far: who may
@@ -340,7 +343,8 @@ export function laidOut(whole, { apart, inset } = loose) {
   layout(g);
   const places = new Map(flow.nodes.filter((n) => n.kind === "agent").map((n) => [n.id, { x: g.node(n.id).x - width / 2, y: g.node(n.id).y - height / 2 }]));
   inOrder(flow, places);
-  const isTeam = (id) => flow.nodes.some((f) => f.kind === "team" && f.id === flow.nodes.find((n) => n.id === id)?.in);
+  const frameOf = (id) => flow.nodes.find((n) => n.id === id)?.in;
+  const kindOf = (e) => frameOf(e.from) === frameOf(e.to) && flow.nodes.find((f) => f.id === frameOf(e.from))?.kind;
   const swings = (frame) => (flow.edges ?? []).some((e) => e.back && flow.nodes.find((n) => n.id === e.from)?.in === frame);
   const frames = flow.nodes.filter((n) => n.kind !== "agent").flatMap((f) => {
     const own = agentsIn(flow, f.id).map((id) => places.get(id));
@@ -348,7 +352,7 @@ export function laidOut(whole, { apart, inset } = loose) {
     const x = Math.min(...own.map((p) => p.x)) - inset, y = Math.min(...own.map((p) => p.y)) - 20;
     return [{ ...f, x, y, w: Math.max(...own.map((p) => p.x)) + width + inset - x, h: Math.max(...own.map((p) => p.y)) + height + (swings(f.id) ? turn : 16) - y }];
   });
-  const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => drawnEdge({ ...e, team: isTeam(e.from) && isTeam(e.to) }, places));
+  const edges = (flow.edges ?? []).filter((e) => places.has(e.from) && places.has(e.to)).map((e) => drawnEdge({ ...e, team: kindOf(e) === "team", leads: ["group_chat", "experts"].includes(kindOf(e)) }, places));
   const lowest = Math.max(0, ...[...places.values()].map((p) => p.y)) + height;
   return { places, frames, edges, width: (g.graph().width ?? 400) + 24, height: lowest + (edges.some((e) => e.back || e.team) ? turn : 16) + 8 };
 }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { install } from "./fakedom.mjs";
 
 install();
-const { drawnEdge, failuresIn, inReading, laidOut, named, preview, statesOf } = await import("../page/flow.js");
+const { app } = await import("../page/state.js");
+const { html, render } = await import("../page/view.js");
+const { drawnEdge, failuresIn, Flow, inReading, laidOut, named, preview, statesOf } = await import("../page/flow.js");
 
 const node = (id, kind, name, at) => ({ id, kind, ...(kind === "agent" ? { agent: name } : { title: name }), ...(at && { in: at }) });
 
@@ -146,4 +149,36 @@ test("a sequence within a frame is drawn as its agents would be without it", () 
   const { places } = laidOut({ nodes: [node("1", "parallel", "mixed"), ...branches], edges: [{ from: "9", to: "10" }, { from: "6", to: "7" }, { from: "3", to: "4" }] });
   for (const [a, b, c] of [["3", "6", "9"], ["4", "7", "10"]]) assert.ok(places.get(a).y < places.get(b).y && places.get(b).y < places.get(c).y, JSON.stringify([...places]));
   for (const [a, b] of [["3", "4"], ["6", "7"], ["9", "10"]]) assert.equal(places.get(a).y, places.get(b).y);
+});
+
+// drawnEdges are the edges of a flow as they are drawn: "from to": [class, marker].
+function drawnEdges(flow, runs, more = {}) {
+  app.flows = [flow];
+  const session = { edits: new Map(), items: [], spans: [], warnings: [], questions: [], status: "completed", isWithin: () => false, ...more, runs: new Map([["r", { id: "r", agent: flow.name, parent: "", status: "completed" }], ...runs.map(([node, run = {}], i) => ["r" + i, { id: "r" + i, agent: flow.nodes.find((n) => n.id === node).agent, parent: "r", status: "completed", stop: "answered", node, pauses: [], ...run }])]) };
+  const root = document.createElement("div"), all = (node) => [node, ...node.childNodes.flatMap(all)];
+  render(html`<${Flow} here=${{ id: "s", session }} at="" name=${flow.name} status=${session.status} acts=${{}} />`, root);
+  const edges = all(root).filter((n) => n.localName === "path" && /^e /.test(n.attributes.get("class")));
+  return edges.map((n) => `${n.attributes.get("class")} ${n.attributes.get("marker-end")}`);
+}
+
+test("in every kind of flow what was handed over has a whole line with a head", () => {
+  const [a, b, c] = ["2", "3", "4"].map((id) => (kind) => node(id, "agent", "agent" + id, kind && "1")), frame = (kind) => [node("1", kind, ""), a(kind), b(kind), c(kind)];
+  const star = [{ from: "2", to: "3" }, { from: "2", to: "4" }], taken = "e done url(#tipgo)", not = "e  url(#tip)";
+  const ran = [["2"], ["3"], ["4"]];
+  assert.deepEqual(drawnEdges({ name: "line", nodes: [a(), b(), c()], edges: [{ from: "2", to: "3" }, { from: "3", to: "4" }] }, ran), [taken, taken]);
+  // Who has no full answer has handed on what there is.
+  assert.deepEqual(drawnEdges({ name: "line", nodes: [a(), b(), c()], edges: [{ from: "2", to: "3" }, { from: "3", to: "4" }] }, [["2", { stop: "turns" }], ["3"]]), [taken, not]);
+  assert.deepEqual(drawnEdges({ name: "both", nodes: [node("1", "parallel", ""), a("in"), b("in"), c()], edges: [{ from: "2", to: "4" }, { from: "3", to: "4" }] }, ran), [taken, taken]);
+  const handoff = { type: "handoff", from: "agent2", to: "agent3" };
+  assert.deepEqual(drawnEdges({ name: "desk", nodes: frame("team"), edges: star }, ran.slice(0, 2), { items: [handoff] }), [taken, not]);
+  // One team after another: that is no handover within a team.
+  assert.deepEqual(drawnEdges({ name: "desks", nodes: [node("1", "team", ""), a("in"), node("5", "team", ""), { ...b("in"), in: "5" }], edges: [{ from: "2", to: "3" }] }, ran.slice(0, 2)), [taken]);
+  for (const kind of ["group_chat", "experts"]) for (const end of [{}, { stop: "turns" }, { status: "cancelled" }]) {
+    assert.deepEqual(drawnEdges({ name: "talk", nodes: frame(kind), edges: star }, [["2"], ["3"], ["2", end]]), [taken, not], kind);
+  }
+  const loop = { name: "polish", nodes: [node("1", "loop", ""), a("in"), b("in")], edges: [{ from: "2", to: "3" }, { from: "3", to: "2", back: true }] };
+  assert.deepEqual(drawnEdges(loop, [...ran.slice(0, 2), ...ran.slice(0, 2)]), [taken, "e done back url(#tipgo)"]);
+  assert.deepEqual(drawnEdges(loop, ran.slice(0, 2)), [taken, "e  back url(#tip)"]);
+  const style = readFileSync(new URL("../page/views.css", import.meta.url), "utf8");
+  for (const [, rule] of style.matchAll(/^(.*path.*)\{[^}]*stroke-dasharray/gm)) assert.match(rule, /\.go |:not\(\.done\)/);
 });
