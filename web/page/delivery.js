@@ -2,7 +2,7 @@
 
 import { amount } from "./amount.js";
 import { api } from "./shelf.js";
-import { agentOf, app, toast } from "./state.js";
+import { agentOf, app } from "./state.js";
 import { useKept } from "./fields.js";
 import { capital, cost, hour, money, nameOf, nameOfPhase, size } from "./format.js";
 import { fileIcon } from "./forms.js";
@@ -19,7 +19,7 @@ import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
 import { isAsShown, isUnsaved, SitePlan } from "./plan.js";
-import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, useSite } from "./site.js";
+import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, tell, useSite } from "./site.js";
 import { Bones, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 // marks are how the stepper draws the states of a phase.
@@ -42,14 +42,14 @@ export function Delivery({ here, info, status, acts, show }) {
     const given = (key) => ((sent.current = key), draw((n) => n + 1)), typed = keyOf(here.id, gate);
     given(gate.key);
     sentHere.add(typed);
-    if (await acts.answer(gate, values, () => [typed, ownKey(typed)].forEach((key) => keep(key, "")), ({ code, message }) => toast(`Your decision was not taken. ${message}${code === "offline" ? kept : ""}`))) return;
+    if (await acts.answer(gate, values, () => [typed, ownKey(typed)].forEach((key) => keep(key, "")), ({ code, message }) => tell(`Your decision was not taken. ${message}${code === "offline" ? kept : ""}`))) return tell();
     sentHere.delete(typed);
     given(null);
   };
   // holdsBack says that a decision would pass over changes of the plan that are not saved.
   const holdsBack = () => {
     if (!site?.acts.includes("plan") || !isUnsaved(site)) return false;
-    toast("Your changes of the plan are not saved. Save them first, or cancel them.");
+    tell("Your changes of the plan are not saved. Save them first, or cancel them.");
     document.querySelector("[aria-label='Change the plan'] input:enabled")?.focus();
     return true;
   };
@@ -57,7 +57,7 @@ export function Delivery({ here, info, status, acts, show }) {
   // Whoever goes on has the plan carried out that they see.
   const onward = async () => {
     if (holdsBack()) return;
-    if (site?.acts.includes("plan") && !(await isAsShown(site))) return toast("The plan was changed elsewhere meanwhile. Look at it once more."), again();
+    if (site?.acts.includes("plan") && !(await isAsShown(site))) return tell("The plan was changed elsewhere meanwhile. Look at it once more."), again();
     return decide({ text: "go on" });
   };
   const next = gate?.arguments?.next;
@@ -70,7 +70,7 @@ export function Delivery({ here, info, status, acts, show }) {
   const decided = session.items.findLast((item) => item.ask?.kind === "gate" && !item.open);
   const done = list.filter((p) => p.result);
   const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
-  const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).catch((problem) => toast(problem.message)) };
+  const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).then(() => tell(), (problem) => tell(problem.message)) };
   return html`<div class="page"><div class="in delivery">
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at)}</small></li>`)}</ol>
     ${current && html`<p class="phone-only row between small"><b class=${"serif" + (current.name === at ? " wait" : "")}>${nameOfPhase(current.name)}</b><span class="dim">${list.indexOf(current) + 1} of ${list.length}, ${standingOf(current, current.name === at)}</span></p>`}

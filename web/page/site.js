@@ -31,14 +31,21 @@ const dropping = new Set();
 // said is what was said last of what was done with a delivery.
 let said = null;
 
+// tell says what came of something that was done with a delivery, in place of what it said last. With
+// nothing to say it only takes that away.
+export function tell(text) {
+  if (said) dismiss(said);
+  said = text ? toast(text) : null;
+}
+
 // drop takes away what a delivery has built: see held. What somebody has done with it meanwhile
 // keeps it, the server compares.
 function drop({ session }, again) {
   const info = app.sessions.get(session), name = `“${info ? titleOf(info) : "the delivery"}”`;
   const back = () => (dropping.delete(session), update());
   dropping.add(session);
-  if (said) dismiss(said);
-  held(`What ${name} has built is dropped`, () => api.dropResult(session, info?.written).then(again, (problem) => (toast(problem.message), back(), again())),
+  tell();
+  held(`What ${name} has built is dropped`, () => api.dropResult(session, info?.written).then(again, (problem) => (tell(problem.message), back(), again())),
     () => (back(), requestAnimationFrame(() => takeFocus(".outcome .danger", "#main h1")))); // the button is gone
 }
 
@@ -65,11 +72,9 @@ export function Outcome({ site, session, again }) {
   const doing = async (work) => {
     setBusy(true);
     try {
-      const { done } = (await work()) ?? {};
-      if (said) dismiss(said);
-      said = done ? toast(done) : null;
+      tell((await work())?.done);
     } catch (problem) {
-      toast(problem.message); // perhaps of something that was done in another window
+      tell(problem.message); // perhaps of something that was done in another window
     }
     await again();
     setBusy(false);

@@ -14,6 +14,7 @@ const { Conversation } = await import("../page/conversation.js");
 const { Question, pagesOf } = await import("../page/cards.js");
 const { Trouble } = await import("../page/trouble.js");
 const { Delivery } = await import("../page/delivery.js");
+const { Outcome } = await import("../page/site.js");
 const { Home } = await import("../page/home.js");
 const { Lists } = await import("../page/lists.js");
 const { Run } = await import("../page/run.js");
@@ -269,6 +270,40 @@ test("a gate takes no decision before one can be given", () => {
   };
   assert.deepEqual(goOn("running"), [true, true]); // what runs beside it has not come to its end
   assert.deepEqual(goOn("waiting"), [false, false]);
+});
+
+test("what came of a decision is said in place of what was said of it before", async () => {
+  const shown = () => state.app.toasts.map((one) => one.text).filter((text) => text !== "Troupe cannot be reached."); // as lists say here
+  const pressed = async (root, name) => {
+    all(root).find((n) => n.localName === "button" && textOf(n) === name).l.Clickfalse({}); // as the view library keeps it
+    for (let left = 20; left; left--) await new Promise((done) => setTimeout(done, 1));
+  };
+  state.app.toasts.slice().forEach(state.dismiss);
+  const session = new Session(), e = new Events();
+  for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+  const gate = { key: 7, type: "question", open: true, question: "Requirements is done.", tool: "gate", time: new Date().toISOString(), arguments: { phase: "requirements", next: "architecture", ready: true, status: "success" }, ask: { id: 7, kind: "gate" } };
+  session.items.push(gate);
+  session.questions.push(gate);
+  let line = false;
+  const acts = { answer: async (item, values, done, refused) => line || refused({ code: "offline", message: "There is no connection." }) };
+  const page = draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${acts} show=${() => {}} />`);
+  await pressed(page, "Go on to architecture");
+  assert.deepEqual(shown(), ["Your decision was not taken. There is no connection."]);
+  line = true;
+  await pressed(page, "Go on to architecture");
+  assert.deepEqual(shown(), []);
+
+  const answers = [[409, { detail: "There are changes in your project." }], [200, { done: "It is in the project now." }]], { fetch } = globalThis;
+  globalThis.fetch = async () => { const [status, body] = answers.shift(); return new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json" } }); };
+  state.app.me = { name: "", operator: true, can: [], version: "" };
+  const site = { session: "s", outcome: "delivered", acts: ["apply"], files: [], commits: [] };
+  const outcome = draw(html`<${Outcome} site=${site} session=${session} again=${async () => {}} />`);
+  await pressed(outcome, "Take it");
+  assert.deepEqual(shown(), ["There are changes in your project."]);
+  await pressed(outcome, "Take it");
+  assert.deepEqual(shown(), ["It is in the project now."]);
+  globalThis.fetch = fetch;
+  state.app.toasts.slice().forEach(state.dismiss);
 });
 
 test("a document that could not be kept says why, and the exact words are folded", async () => {
