@@ -550,7 +550,7 @@ const handlers = {
     if (isDeath(b)) for (const run of s.runs.values()) if (s.isWithin(run.id, e.run) && (run.id === e.run || !run.ended)) Object.assign(run, { status: "cancelled", ended: s.last, died: true });
     if (e.parent) return;
     s.ask(false);
-    s.add(e, { type: "trouble", code: "cancelled", context: { half: !!b.partial, died: isDeath(b) }, passing: true });
+    s.add(e, { type: "trouble", code: "cancelled", context: b, passing: true });
   },
 };
 

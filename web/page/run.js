@@ -22,10 +22,10 @@ const perPiece = 16; // rows that are drawn, and taken away, together
 
 // rowsOf makes the rows of the tree: runs, and below them their calls and questions.
 export function rowsOf(session) {
-  const rows = [];
+  const rows = [], forked = new Set(session.items.filter((i) => i.type === "trouble" && i.context?.reason?.startsWith("forked")).map((i) => i.run)); // in the middle of them
   const runs = [...session.runs.values()];
   const entries = [
-    ...runs.map((run) => ({ kind: "run", run, depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
+    ...runs.map((run) => ({ kind: "run", run, forked: forked.has(run.id), depth: run.depth, start: run.started, end: run.ended, order: run.seq })),
     ...session.spans.map((span) => ({ kind: span.kind, span, depth: (session.runs.get(span.run)?.depth ?? 0) + (span.kind === "tool" ? 2 : 1), start: span.start, end: span.end, order: span.kind === "model" ? span.seq - 0.5 : span.seq })),
     ...session.items.filter((i) => i.type === "question" && (!i.unasked || coverOf(session, i))).map((item) => ({ kind: "ask", item, depth: item.depth + 1, start: item.time, end: answeredAt(session, item), from: waitedFrom(session, item), order: item.seq })),
     ...session.breaks.filter(([, , seq]) => seq).map(([start, end, seq]) => ({ kind: "break", around: runs.findLast((run) => run.pauses.some(([from, to]) => from === start && to === end)), depth: 0, start, end, order: seq - 0.5 })),
@@ -269,7 +269,7 @@ function Fill({ span, n, fullest, current }) {
   return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - system - tools - history]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(system + tools + history)}</span>`;
 }
 
-const standings = { __proto__: null, running: " works", failed: " failed", waiting: " waits for you", cancelled: " was stopped", interrupted: " was interrupted" };
+const standings = { __proto__: null, running: " works", failed: " failed", waiting: " waits for you", cancelled: " was stopped", interrupted: " was interrupted", forked: " is not finished" };
 
 // stands says behind an agent's name how its run stands, or came to its end.
 export const stands = ({ status, stop, died }) => standings[died ? "interrupted" : status] ?? (stopped(stop) ? `: ${lower(stopped(stop))}` : stop === "handed_off" ? " hands over" : " answers");
@@ -300,7 +300,7 @@ function Lane({ row, scale, current, id }) {
   if (row.kind === "run") {
     const agent = agentOf(row.run.agent);
     drawing = html`<${Face} id=${row.run.agent} name=${agent.name} size="s" />`;
-    label = html`<b class="cut">${row.name ?? agent.name}${stands(row.run)}</b>`;
+    label = html`<b class="cut">${row.name ?? agent.name}${stands({ ...row.run, ...(row.forked && { status: "forked" }) })}</b>`;
     bars = piecesOf(row.run, end).map(([from, to]) => html`<i key=${from} class="ag" style=${place(from, to)}></i>`);
   } else if (row.kind === "model") {
     const first = new Date(Date.parse(row.start) + (row.span.first || 0)).toISOString();

@@ -32,6 +32,10 @@ export const withoutOther = (text) => text.replace(/(;|,)? (or (use|choose)|best
 const again = (acts) => acts.resume && ["Try again", acts.resume];
 const onward = (acts) => acts.resume && ["Go on", acts.resume];
 
+// cutBy says of a run that counts as cancelled how that came where nobody wished it: its process died
+// (interrupted), or the conversation was forked in the middle of it.
+const cutBy = ({ reason }, how) => reason?.startsWith(how);
+
 // An agent whose answer broke off has what it said of it before its eyes with the next
 // message, and can go on with it. A flow or a delivery is told nothing: it takes up what it
 // was doing, and asks its agent for the whole answer.
@@ -104,7 +108,7 @@ const catalogue = {
   tool_server_down: ["plug", (c) => (c.server ? `The tools of ${c.server} are not there now` : "Some tools are not there now"), (c) => `${c.a} went on without them.`, () => [app.me.operator && ["Settings", () => { location.hash = "#/settings/mcp"; }]], "soft"],
   agent_broken: ["circle-alert", (c) => `${c.a} cannot start`, (c) => brokenWords(c.lacks), () => [app.me.operator && ["See where", () => { location.hash = "#/settings/agents"; }]]],
   interrupted: ["power", () => "Troupe was restarted in the middle of this", (c) => `What was finished ${c.until ? `by ${c.until}` : "before"} is on record. What was being written then begins again if it goes on; no tool is used twice.`, (acts) => [onward(acts)], "soft"],
-  cancelled: ["circle-pause", (c) => (c.died ? "Troupe was restarted in the middle of this" : "Stopped"), (c, acts) => c.died ? "What was finished before that is on record; what was being written then is not." : c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
+  cancelled: ["circle-pause", (c) => (cutBy(c, "interrupted") ? "Troupe was restarted in the middle of this" : cutBy(c, "forked") ? "This is not finished" : "Stopped"), (c, acts) => cutBy(c, "interrupted") ? "What was finished before that is on record; what was being written then is not." : c.delivers ? "Every step that was finished is kept. Going on begins with what was being worked on." : sofar(c, acts).trim() || "What was done so far is kept.", beginAgain("Go on"), "soft"],
   delivery_stopped: ["circle-alert", () => "The delivery could not go on", () => "Every step that was finished is kept. Below is what stopped it: once that is put right, it goes on from there.", (acts) => [onward(acts)]],
   signed_out: ["lock", () => "You are signed out", () => "What you have typed is kept in this tab.", () => []],
   file_gone: ["file-text", () => "There is no such file any more", () => "It was deleted, or the version was not kept.", () => [], "soft"],
@@ -153,7 +157,7 @@ const elsewhere = (text) => text.replace(/\b(is) above\b|\b(Say) below\b/g, (_, 
 // acts are what can be done here.
 export function Trouble({ code, context = {}, acts = {} }) {
   const [drawing, title, text, offers, look = ""] = cardOf(code, context.problem);
-  const values = filled({ p: providerOf(context.model || acts.model?.()), ...context, ...(context.by && { a: agentOf(context.by).name }) });
+  const values = filled({ p: providerOf(context.model || acts.model?.()), half: !!context.partial, ...context, ...(context.by && { a: agentOf(context.by).name }) });
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);

@@ -383,3 +383,21 @@ test("a run with several models says of each what filled its memory", () => {
   assert.match(two, /^What filled the models’ memory.*smallat most 200 of 1,000 tokensTurn 1100Turn 3200largeat most 5,000 of 200,000 tokensTurn 25,000$/);
   assert.match(drawn(["small", 100, 1000]), /^What filled the model’s memoryat most 100 of 1,000 tokens.*Turn 1100$/);
 });
+
+test("nobody has stopped what a conversation was forked in the middle of", () => {
+  const ends = (reason) => {
+    const e = new Events(), s = new Session();
+    for (const event of [e.start("alex", "hi"), e.said("hi"), e.replied(2, "", [{ id: "c", name: "read_file" }]), e.called(3, "read_file", {}), { ...e.abandoned(), body: { reason } }, { ...e.resumed(), kind: "session_forked", body: { from: "other", after: 4 } }]) s.take(event);
+    const drawn = html`<${Conversation} here=${here(s)} status="cancelled" acts=${{ agent: "alex", provider: () => "", resume() {} }} openFile=${openFile} />`;
+    draw(drawn); // asks for what is loaded on demand
+    return [textOf(draw(drawn)), textOf(draw(html`<${Run} here=${here(s)} at="" agent=${{ id: "alex", name: "Alex" }} />`))];
+  };
+  const [talk, run] = ends("forked from session other after event 4");
+  assert.match(talk, /This is not finishedWhat was done so far is kept\.Go on/);
+  assert.match(run, /alex is not finished/);
+  assert.doesNotMatch(talk + run, /[Ss]topped/);
+  const [stopped, stoppedRun] = ends("the user stopped it");
+  assert.match(stopped, /StoppedWhat was done so far is kept\.Go on/);
+  assert.match(stoppedRun, /alex was stopped/);
+  assert.match(ends("interrupted, and not resumed before the next message")[0], /Troupe was restarted in the middle of this/);
+});

@@ -95,7 +95,7 @@ test("what is said after a process died ends its run, and says that it died", ()
   for (const event of [e.abandoned(), e.start("alex", "so"), e.said("so")]) s.take(event);
   assert.equal(s.status, "running");
   assert.deepEqual(brief(s), [["user", "hi"], ["answer", "Ha", false, true], ["trouble"], ["user", "so"]]);
-  assert.equal(s.items[2].context.died, true);
+  assert.match(s.items[2].context.reason, /^interrupted/);
 });
 
 test("the time for which its process was dead is none of an answer's", () => {
