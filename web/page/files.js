@@ -3,14 +3,16 @@
 import { api, fileAddress } from "./shelf.js";
 import { copy } from "./copy.js";
 import { agentOf, app, can, isFlow, leaving, titleOf, toast } from "./state.js";
-import { begin, entryPoints } from "./home.js";
+import { entryPoints } from "./home.js";
+import { keep } from "./kept.js";
+import { namesOf } from "./draft.js";
 import { Document, outsideOf, writerOf } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
 import { nameOf, size, when } from "./format.js";
 import { fileIcon, plainPath } from "./forms.js";
 import { Marked, placeOf, quote } from "./found.js";
-import { address, replace } from "./route.js";
+import { address, go, replace, talkAddress } from "./route.js";
 import { askerOf } from "./steps.js";
 import { boxWords, compared, counted, Lines, wordsIn } from "./changes.js";
 import { takeFocus } from "./keys.js";
@@ -109,7 +111,11 @@ export function Files({ route }) {
     const [before, after] = await Promise.all([api.text(a), api.text(b)]).catch((problem) => (toast(problem.message), []));
     if (before !== undefined) setCompare({ a, b, before, after });
   };
-  const give = (agent) => begin(agent, "Here are files for you.", [], "", [...chosen.values()].map(({ session, path }) => ({ session, path }))).catch(() => {});
+  // What is to be done with them is said first.
+  const give = (agent) => api.create(agent, { files: [...chosen.values()].map(({ session, path }) => ({ session, path })) }).then(({ id }) => {
+    keep("own." + id, `Here ${chosen.size > 1 ? "are" : "is"} ${namesOf([...chosen.values()].map((f) => ({ name: calledIn(f) })))}. `);
+    go(talkAddress(id));
+  }, (problem) => problem.status !== 401 && toast(problem.message));
   const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const pressed = (event, f) => {

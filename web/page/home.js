@@ -29,10 +29,10 @@ export function entryPoints() {
 
 // begin makes a conversation and goes there. An agent whose author wrote so speaks
 // first.
-export async function begin(agent, text = "", files = [], model = "", given = []) {
+export async function begin(agent, text = "", files = [], model = "") {
   keep("agent." + app.me.name, agent);
   try {
-    const { id } = await api.create(agent, { ...(model && { model }), ...(given.length && { files: given }), ...(!text && !files.length && can("greet") && { greet: true }) });
+    const { id } = await api.create(agent, { ...(model && { model }), ...(!text && !files.length && can("greet") && { greet: true }) });
     if (text || files.length) await api.say(id, text, files);
     go(talkAddress(id));
   } catch (problem) {
