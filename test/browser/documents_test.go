@@ -352,3 +352,28 @@ func TestVersionsOfAFileThatIsEditedAreKept(t *testing.T) {
 	b.sees(".panel ins", "Two")
 	b.sees(".panel del", "One")
 }
+
+// What programs keep at the top of a document is folded, and no part of what people read.
+func TestPropertiesOfADocumentAreFolded(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	document := func(step, text string) reply {
+		return reply{tool: "write_file", arguments: map[string]any{"file_path": "{session-folder}/prd.md", "content": "---\nstepsCompleted: [" + step + "]\nworkflow: create-prd\n---\n\n# The product\n\n<!-- next: the users -->\n\n" + text + "\n"}}
+	}
+	m.directed(t, script{"Write it", []reply{document("1", "It is small."), document("1, 2", "It is large."), {text: "Written."}}})
+	h := play(t, m)
+	session := h.asks(t, "clerk", "", "Write it")
+	b := open(t, h.link)
+	b.at("#/s/" + session + "?file=prd.md")
+	b.sees(".sheet .prose", "It is large.")
+	b.lacks(".sheet", "<!--")
+	b.holds("!find('.sheet details').open && all('.sheet .prose :is(h1, h2, h3, .as1, .as2)').map((e) => e.innerText).join() === 'The product'")
+	b.click(".sheet summary", "Properties")
+	b.sees(".sheet pre", "stepsCompleted: [1, 2]")
+	b.click(".panel .seg button", "Changes")
+	b.sees(".panel ins", "large")
+	b.lacks(".panel :is(ins, del)", "stepsCompleted")
+	b.click(".panel summary", "Properties")
+	b.sees(".panel details", "stepsCompleted: [1, 2]")
+	b.picture("properties")
+}
