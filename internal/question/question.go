@@ -5,35 +5,37 @@ package question
 import (
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
 // A Choice is an answer that a question offers itself.
 type Choice struct{ Label, Description string }
 
-// listed choices are lines such as "1. Two banks: never full" or "- [A] Advanced".
-var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)]|\[[A-Za-z0-9]{1,3}\])\s+(.+?)\s*$`)
+// listed choices are lines such as "1. Two banks: never full", "- [A] Advanced" or "**C)** Continue".
+// A line that is bold as a whole is one only with brackets: "**2. Banks**" is a heading.
+var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)])\s+|\*\*(\d{1,2}[.)]|[A-Za-z][.)])\*\*\s+|[*_` + "`" + `]{0,2}(\[[*_]{0,2}[A-Za-z0-9]{1,3}[*_]{0,2}\])[*_` + "`" + `]{0,2}\s+)(.+?)\s*$`)
 
 var (
 	// ticked is a line of a list of things to do, and lettered one of a menu, which may have an X
 	// to exit with.
 	ticked   = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
-	lettered = regexp.MustCompile(`(?m)^\s*(?:[-*+]\s+)?\[[A-WY-Za-wy-z]\]\s`)
+	lettered = regexp.MustCompile(`(?m)^\s*(?:[-*+]\s+)?[*_` + "`" + `]{0,2}\[[*_]{0,2}[A-WY-Za-wy-z][*_]{0,2}\][*_` + "`" + `]{0,2}\s`)
 )
 
 const (
-	mostChoices   = 9
+	mostListed    = 9 // more lines than these are choices only where an answer says to choose
+	mostChoices   = 20
 	maxChoiceText = 160
 )
 
 // Choices finds the answers that a question lists itself. Where several questions are asked at once,
 // as by two tools, there are none: a choice would leave the others without an answer.
 func Choices(text string) []Choice {
+	text = unfolded(text, "")
 	asked := 0
 	for block := range strings.SplitSeq(text, "\n\n") {
 		for line := range strings.Lines(block) {
-			if asks(line) && !listed.MatchString(line) {
+			if asks(line) && !isListed(line) {
 				asked++
 				break
 			}
@@ -42,23 +44,23 @@ func Choices(text string) []Choice {
 	if asked > 1 {
 		return nil
 	}
-	return listedIn(text)
+	return listedIn(text, "")
 }
 
-// listedIn finds answers, each on a line of its own. Lines that do not follow each other are no list
-// of choices, and neither are things to do or questions. Of two lists nobody can choose one: it is
-// two questions.
-func listedIn(text string) []Choice {
+// listedIn finds answers, each on a line of its own, below what is said above. Lines that do not
+// follow each other are no list of choices, and neither are things to do or questions. Of two lists
+// nobody can choose one: it is two questions.
+func listedIn(text, above string) []Choice {
 	var found []Choice
 	questions := 0
 	first, isApart := "", false // the mark of the first one, and whether something else came since
-	isMenu := lettered.MatchString(text)
+	hasLetters := lettered.MatchString(text)
 	for line := range strings.Lines(text) {
-		m := listed.FindStringSubmatch(line)
-		if m == nil || ticked.MatchString(line) && !isMenu {
-			if m == nil && len(found) > 0 && !isApart && isIndented(line) {
+		mark, said := parts(line)
+		if said == "" || ticked.MatchString(line) && !hasLetters {
+			if said == "" && len(found) > 0 && !isApart && isIndented(line) {
 				if last := &found[len(found)-1]; last.Description == "" {
-					last.Description = strings.NewReplacer("**", "", "`", "").Replace(strings.TrimSpace(line))
+					last.Description = plain.Replace(strings.TrimSpace(line))
 				}
 				continue
 			}
@@ -71,11 +73,11 @@ func listedIn(text string) []Choice {
 			continue
 		}
 		if len(found) == 0 {
-			first, isApart = m[1], false
-		} else if isApart && m[1] == first {
+			first, isApart = mark, false
+		} else if isApart && mark == first {
 			return nil
 		}
-		label := strings.NewReplacer("**", "", "`", "").Replace(m[2])
+		label := plain.Replace(said)
 		description := ""
 		for _, cut := range []string{": ", " — ", " – ", " - "} {
 			if before, after, ok := strings.Cut(label, cut); ok {
@@ -83,17 +85,56 @@ func listedIn(text string) []Choice {
 				break
 			}
 		}
-		if len(label) <= maxChoiceText {
+		if strings.TrimSpace(label) != "" && len(label) <= maxChoiceText {
 			found = append(found, Choice{label, description})
 		}
 		if asks(label) || asks(description) {
 			questions++
 		}
 	}
-	if len(found) < 2 || len(found) > mostChoices || questions >= len(found) {
+	switch {
+	case questions >= len(found), len(found) > mostChoices, first == "Q." || first == "Q)", // and its answer
+		len(found) == 1 && !isAlone(text, above),
+		len(found) > mostListed && !isMenu(text) && !saysChoose(text, above):
 		return nil
 	}
 	return found
+}
+
+// saysChoose reports whether what is said around a list tells to choose from it.
+func saysChoose(text, above string) bool {
+	for line := range strings.Lines(above + "\n" + text) {
+		if among.MatchString(line) && !isListed(line) {
+			return true
+		}
+	}
+	return false
+}
+
+var plain = strings.NewReplacer("**", "", "`", "")
+
+// parts are the mark and the text of a line that is listed. Both are "" for others.
+func parts(line string) (mark, text string) {
+	if !mayBeListed(line) {
+		return "", ""
+	}
+	m := listed.FindStringSubmatch(line)
+	if m == nil {
+		return "", ""
+	}
+	return strings.NewReplacer("*", "", "_", "").Replace(m[1] + m[2] + m[3]), m[4]
+}
+
+func isListed(line string) bool { return mayBeListed(line) && listed.MatchString(line) }
+
+// mayBeListed is soon told of most lines, which begin with a word: every answer comes by here.
+func mayBeListed(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	if len(line) < 3 {
+		return false
+	}
+	isLetter := line[0]|0x20 >= 'a' && line[0]|0x20 <= 'z'
+	return line[0] < utf8.RuneSelf && (!isLetter || strings.IndexByte(".)]", line[1]) >= 0)
 }
 
 // isIndented says of a line that it goes on with the one above it.
@@ -113,12 +154,12 @@ func tight(answer string) string {
 			blank = append(blank, line)
 			continue
 		}
-		isListed := listed.MatchString(line)
-		if !isInList || !isListed {
+		listed := isListed(line)
+		if !isInList || !listed {
 			kept = append(kept, blank...)
 		}
 		kept, blank = append(kept, line), blank[:0]
-		isInList = isListed || isInList && isIndented(line)
+		isInList = listed || isInList && isIndented(line)
 	}
 	return strings.Join(kept, "\n")
 }
@@ -135,7 +176,7 @@ func asks(line string) bool {
 // asksAbove reports whether a line above a list asks.
 func asksAbove(block string) bool {
 	for line := range strings.Lines(block) {
-		if listed.MatchString(line) {
+		if isListed(line) {
 			return false
 		}
 		if asks(line) || orders(line) {
@@ -163,8 +204,11 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 		return "", nil, false
 	}
 	last := lastBlock(answer)
-	choices, asked = listedIn(last), last
-	if before := strings.TrimSpace(strings.TrimSuffix(answer, last)); choices != nil && before != "" && !asksAbove(last) {
+	before := strings.TrimSpace(strings.TrimSuffix(answer, last))
+	above := strings.TrimSpace(lastBlock(before))
+	menu := unfolded(last, above)
+	choices, asked = listedIn(menu, above), last
+	if choices != nil && above != "" && !asksAbove(menu) && (!isMenu(last) || !saysMore(menu, above)) {
 		asked = lastBlock(before)
 	}
 	final, _ := utf8.DecodeLastRuneInString(text)
@@ -175,7 +219,7 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 				asked = list + "\n\n" + tail // each is to be answered
 			}
 			if among.MatchString(lastSentence(text)) {
-				if choices = listedIn(list); choices != nil {
+				if choices = listedIn(unfolded(list, tail), tail); choices != nil {
 					asked = tail
 				}
 			}
@@ -191,6 +235,13 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 	return strings.TrimSpace(asked), choices, true
 }
 
+// saysMore reports whether a menu has a line above it that belongs to it, and not to a question that
+// was asked before.
+func saysMore(menu, above string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(menu), "\n")
+	return !isListed(first) && !strings.ContainsAny(above, marks) && !asksAbove(above)
+}
+
 func lastBlock(text string) string { return text[strings.LastIndex(text, "\n\n")+1:] }
 
 // afterList is the list that an answer has right before what it says last, and that. Both
@@ -198,11 +249,11 @@ func lastBlock(text string) string { return text[strings.LastIndex(text, "\n\n")
 func afterList(answer string) (list, tail string) {
 	lines := strings.Split(answer, "\n")
 	end := len(lines)
-	for end > 0 && !listed.MatchString(lines[end-1]) {
+	for end > 0 && !isListed(lines[end-1]) {
 		end--
 	}
 	begin := end
-	for begin > 0 && listed.MatchString(lines[begin-1]) {
+	for begin > 0 && isListed(lines[begin-1]) {
 		begin--
 	}
 	tail = strings.TrimSpace(strings.Join(lines[end:], "\n"))
@@ -223,7 +274,9 @@ var (
 	courtesy = regexp.MustCompile(`(?i)^(?:.{0,40}\b)?anything else(?:,? (?:(?:that )?(?:i|you|we)\b|for (?:you|now|today)\b|today|now|to (?:do|add)\b).*)?$|^(?:what|how) else (?:can|may|could|should) i\b.*|^how (?:can|may) i help\b.*|\b(?:sonst )?noch (?:etwas|was)(?: tun| für dich tun| für sie tun| helfen)?$`)
 	// among asks for one of what was listed: "Which one do you want?"
 	among = regexp.MustCompile(`(?i)\b(?:which|choose|pick|prefer|select|one of (?:these|them|those)|welche[mnrs]?|quel(?:le)?s?|lequel|laquelle|cu[aá]l(?:es)?)(?:[^\pL]|$)`)
-	order = regexp.MustCompile(`(?i)^[\s*_]*(?:please,?\s+|now,?\s+)?(?:choose|pick|select)\b`)
+	// offers names what can be chosen from: "## Menu", "**Options**".
+	offers = regexp.MustCompile(`(?i)\b(?:men[uü]|options?|optionen)(?:[^\pL]|$)`)
+	order  = regexp.MustCompile(`(?i)^[\s*_]*(?:please,?\s+|now,?\s+)?(?:choose|pick|select)\b`)
 	// manner says how to answer, and may follow the question: "One sentence is enough."
 	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
 )
@@ -245,7 +298,7 @@ func withoutManner(answer string) string {
 
 var (
 	// option is what a menu offers: "[C] Continue", on a line of its own or among others.
-	option = regexp.MustCompile(`(?:^|[\s"'“”«*_:,|/>(])\[([A-Za-z]{1,3})\][*_]{0,2}\s+[*_]{0,2}(\S)`)
+	option = regexp.MustCompile(`(?:^|[\s"'“”«*_:,|/>(` + "`" + `])\[[*_]{0,2}([A-Za-z]{1,3})[*_]{0,2}\][*_]{0,2}\s+[*_]{0,2}(\S)`)
 	// toGoOn asks for a word, and then goes on: "Type C to continue".
 	toGoOn = regexp.MustCompile(`(?i)\b(?:press|type|enter|reply|say|select|choose)\b[^.\n]{1,30}\bto (?:continue|proceed)\b`)
 )
@@ -262,8 +315,7 @@ func isMenu(block string) bool {
 		}
 		for _, m := range option.FindAllStringSubmatch(line, -1) {
 			letters[strings.ToUpper(m[1])] = true
-			first, _ := utf8.DecodeRuneInString(m[2])
-			goesOn = goesOn || m[1] == "C" || m[1] == "c" || len(m[1]) == 1 && unicode.ToUpper(first) == rune(strings.ToUpper(m[1])[0])
+			goesOn = goesOn || isForWord(m[1], m[2])
 		}
 		goesOn = goesOn || toGoOn.MatchString(line)
 	}

@@ -1,7 +1,9 @@
 package question
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +34,7 @@ func TestChoicesOfOneQuestionAnswerNoOther(t *testing.T) {
 		"Which colour?\n\n1. Red\n2. Blue":                       2,
 		"What is your name?\n\nWhich colour?\n\n1. Red\n2. Blue": 0,
 		"What is your name?\n\nWhich colour?\n1. Red\n2. Blue":   0,
+		"What is your name?\n\nWhat next? [C] Continue [X] Exit": 0,
 		"Which colour? Red or blue?\n\n1. Red\n2. Blue, or why?": 2,
 	})
 }
@@ -98,6 +101,177 @@ func TestListsAsModelsWriteThem(t *testing.T) {
 	}
 }
 
+// all are choices that have labels only.
+func all(labels ...string) (choices []Choice) {
+	for _, label := range labels {
+		choices = append(choices, Choice{Label: label})
+	}
+	return choices
+}
+
+// Agents put the menu that an answer ends with in one line.
+func TestMenusInOneLine(t *testing.T) {
+	usual := all("Advanced Elicitation", "Party Mode", "Continue")
+	for menu, want := range map[string][]Choice{
+		"**Select an Option:** [A] Advanced Elicitation [P] Party Mode [C] Continue":          usual,
+		"**Select an Option:** [A] Advanced Elicitation / [P] Party Mode / [C] Continue":      usual,
+		"**Select an Option:** [A] Advanced Elicitation | [P] Party Mode | [C] Continue":      usual,
+		"Select an option: [A] Advanced Elicitation, [P] Party Mode, or [C] Continue.":        usual,
+		"**Select:** **[A]** Advanced Elicitation · **[P]** Party Mode · **[C]** Continue":    usual,
+		"**Select:** **[A] Advanced Elicitation** **[P] Party Mode** **[C] Continue**":        usual,
+		"Select: [**A**] Advanced Elicitation [**P**] Party Mode [**C**] Continue":            usual,
+		"Select: `[A] Advanced Elicitation` | `[P] Party Mode` | `[C] Continue`":              usual,
+		"[A] Advanced Elicitation [P] Party Mode [C] Continue":                                usual,
+		"> [a] Advanced Elicitation  [p] Party Mode  [c] Continue":                            usual,
+		"**Select:** [A] Advanced Elicitation [P] Party Mode\n[C] Continue":                   usual,
+		"You can choose [A] Advanced Elicitation, [P] Party Mode or [C] Continue":             usual,
+		"([A] Advanced Elicitation, [P] Party Mode, [C] Continue)":                            usual,
+		"**All is done!** [T] Test it [M] Make changes":                                       all("Test it", "Make changes"),
+		"Which? [S] Split — pick one, defer the rest | [K] Keep all goals — accept the risks": {{"Split", "pick one, defer the rest"}, {"Keep all goals", "accept the risks"}},
+		"Review its changes? [Y] Yes / [N] No, let me choose":                                 all("Yes", "No, let me choose"),
+		"Shall I? [Y] Yes or [N] No?":                                                         all("Yes", "No"),
+		"**Select:** [C] Continue to Scoping (Step 8 of 11) [X] Exit":                         all("Continue to Scoping (Step 8 of 11)", "Exit"),
+		"**Выбери:** [A] Глубже [P] Вместе [C] Продолжить":                                    all("Глубже", "Вместе", "Продолжить"),
+	} {
+		answer := "The brief is written.\n\n" + menu
+		asked, choices, ok := In(answer)
+		if !ok || !slices.Equal(choices, want) {
+			t.Errorf("%q has %q, %v", menu, choices, ok)
+		}
+		if asked != menu && asked != "The brief is written." {
+			t.Errorf("%q asks %q", menu, asked)
+		}
+		if choices := Choices(menu); !slices.Equal(choices, want) {
+			t.Errorf("asked as %q there are %q", menu, choices)
+		}
+	}
+	if _, choices, _ := In("What is the issue?\n\n[A] Performance [B] Security"); len(choices) != 2 {
+		t.Errorf("a menu below its question has %q", choices)
+	}
+	if asked, _, _ := In("Saved.\n\n**Select:** [A] Advanced [C] Continue"); asked != "**Select:** [A] Advanced [C] Continue" {
+		t.Errorf("what is asked is %q", asked)
+	}
+}
+
+// Letters that a line mentions are no menu, nor are sources, tables and code.
+func TestLettersInALineAreNoChoices(t *testing.T) {
+	for _, answer := range []string{
+		"Found [X] Critical, [Y] Major, [Z] Minor violations",
+		"It goes between [A] and [B] as before.",
+		"Combining [A] with [B] for the first time: it works",
+		"Sources: [1] Smith, 2001 [2] Jones, 2002",
+		"Sources: [a] Smith, 2001, [b] Jones, 2002",
+		"See [A](a.md) and [C](c.md) for more: [A](a.md) [C](c.md)",
+		"The fields a[A] and c[C] hold it: a[A] b[B]",
+		"| [A] Advanced | [C] Continue |\n| --- | --- |\n| 1 | 2 |",
+		"```\nmake [A] all [C] clean\n```",
+		"```\nSelect: [A] Advanced [C] Continue\n```",
+		"[ ] Write [x] Cut [ ] Save",
+		"1. What is the issue? [A] Performance [B] Security [C] Usability",
+		"What is the issue? [P] Performance [S] Security\nWhen? [N] Now [L] Later",
+		"Done: [x] Write [x] Cut",
+		"I set [A] Advanced to on. Then I set [C] Continue to off.",
+		"Pick: [A] Advanced [C] Continue. Or I go on with what I think is best.",
+	} {
+		if asked, choices, _ := In("It is done.\n\n" + answer); choices != nil {
+			t.Errorf("%q asks %q with %q", answer, asked, choices)
+		}
+	}
+}
+
+// Letters and numbers of a list may be bold.
+func TestListsWithBoldMarks(t *testing.T) {
+	usual := all("Advanced", "Continue")
+	for list, want := range map[string][]Choice{
+		"**[A]** Advanced\n**[C]** Continue":                    usual,
+		"- **[A]** Advanced\n- **[C]** Continue":                usual,
+		"[**A**] Advanced\n[**C**] Continue":                    usual,
+		"**[A] Advanced**\n**[C] Continue**":                    usual,
+		"`[A] Advanced`\n`[C] Continue`":                        usual,
+		"- `[A]` Advanced\n- `[C]` Continue":                    usual,
+		"**A)** Advanced\n**C)** Continue":                      usual,
+		"**A.** Advanced\n**C.** Continue":                      usual,
+		"- **A)** Advanced\n\n- **C)** Continue":                usual,
+		"**1.** Advanced\n**2.** Continue":                      usual,
+		"**[A] Advanced** - Look again\n**[X] Exit** - For now": {{"Advanced", "Look again"}, {"Exit", "For now"}},
+	} {
+		if _, choices, ok := In("It is written.\n\nWhat next?\n\n" + list); !ok || !slices.Equal(choices, want) {
+			t.Errorf("%q has %q, %v", list, choices, ok)
+		}
+	}
+	for _, answer := range []string{
+		"**1. Read**\nAll of it.\n\n**2. Write**\nWhat next?",
+		"**1. Read**\n**2. Write**",
+		"**A. Reviews**\n**B. Tests**",
+		"**Q.** Why does it fail?\n**A.** The port is taken.",
+		"What I did:\n\n**1.** Read\n**2.** Write",
+		"- **[x]** Read\n- **[x]** Write",
+		"Sources:\n\n**[1]** Smith\n**[2]** Jones",
+	} {
+		if asked, choices, ok := In(answer); ok && choices != nil {
+			t.Errorf("%q asks %q with %q", answer, asked, choices)
+		}
+	}
+}
+
+// A menu may have one choice only, where a line says that it is one.
+func TestOneChoiceOfAMenu(t *testing.T) {
+	for answer, want := range map[string][]Choice{
+		"Saved.\n\n**Select an Option:**\n[C] Continue":            all("Continue"),
+		"Saved.\n\n**Select an Option:**\n\n- **[C]** Continue":    all("Continue"),
+		"Saved.\n\nShall we go on?\n\n[C] Continue - to the scope": {{"Continue", "to the scope"}},
+		"## Menu\n\n[C] Complete":                                  all("Complete"),
+		"Saved.\n\n[C] Continue":                                   nil,
+		"Next:\n\n1. Continue":                                     nil,
+		"Done:\n\n- [x] Continue":                                  nil,
+		"Done:\n\n[X] Write":                                       nil,
+		"Which one is it?\n\n[B] Smith":                            nil,
+	} {
+		if _, choices, _ := In(answer); !slices.Equal(choices, want) {
+			t.Errorf("%q has %q", answer, choices)
+		}
+	}
+}
+
+// Menus of agents have up to twenty lines. Other lists of that length are nothing to choose from.
+func TestLongMenus(t *testing.T) {
+	list := func(format string, n int) string {
+		var lines []string
+		for i := range n {
+			lines = append(lines, fmt.Sprintf(format, i+1, string(rune('A'+i))))
+		}
+		return strings.Join(lines, "\n")
+	}
+	for answer, want := range map[string]int{
+		"Pick one:\n\n" + list("%d. Task %s", 15):                            15,
+		"Which task do you want?\n\n" + list("%d. Task %s", 20):              20,
+		list("%d. Task %s", 12) + "\n\nWhich one do you want?":               12,
+		"Here I am.\n\n" + list("%d. [M%s] Task", 12):                        12,
+		"Pick one:\n\n" + list("%d. Task %s", 21):                            0,
+		"Is this what you meant?\n\n" + list("%d. Task %s", 10):              0,
+		"Is this what you meant?\n\n" + list("%d. Task %s", 9):               9,
+		"What I read, and what I chose to skip:\n" + list("%d. Task %s", 12): 0,
+	} {
+		if _, choices, ok := In(answer); len(choices) != want || !ok && want > 0 {
+			t.Errorf("%q has %d, %v", answer, len(choices), ok)
+		}
+	}
+}
+
+func FuzzIn(f *testing.F) {
+	f.Add("Saved.\n\n**Select:** [A] Advanced [C] Continue\n[X] Exit")
+	f.Add("Which?\n1. **Red**: warm\n   and loud\n**2.** Blue")
+	f.Add("Which?\n1. ** **\n2. : Red\n3. Blue\n4. Green")
+	f.Fuzz(func(t *testing.T, answer string) {
+		_, choices, _ := In(answer)
+		for _, c := range append(choices, Choices(answer)...) {
+			if strings.TrimSpace(c.Label) == "" {
+				t.Errorf("%q has a choice without a label", answer)
+			}
+		}
+	})
+}
+
 func TestWhatAnAnswerEndsWith(t *testing.T) {
 	for answer, want := range map[string]struct {
 		ok      bool
@@ -110,9 +284,9 @@ func TestWhatAnAnswerEndsWith(t *testing.T) {
 		"Which one?\n\n1. A\n2. B":     {true, 2},
 		"This was done:\n\n1. A\n2. B": {false, 2},
 		"**4. Menu**\n\n\"[C] Continue - Save this and move on (Step 2 of 11)\"":                                  {true, 0},
-		"Display: \"**Select:** [A] Advanced Elicitation [P] Party Mode [C] Continue to Vision (Step 2b of 13)\"": {true, 0},
+		"Display: \"**Select:** [A] Advanced Elicitation [P] Party Mode [C] Continue to Vision (Step 2b of 13)\"": {true, 3},
 		"Draft complete.\n\n[A] Advanced Elicitation\n[P] Party Mode\n[C] Continue":                               {true, 3},
-		"- **[C]** Continuer\n- **[E]** Éditer":                                                                   {true, 0},
+		"- **[C]** Continuer\n- **[E]** Éditer":                                                                   {true, 2},
 		"[C] Продолжить":                                                                                          {true, 0},
 		"[c] 继续":                                                                                                  {true, 0},
 		"Reply with C to continue.":                                                                               {true, 0},
