@@ -8,16 +8,16 @@
 export function turnsOf(items) {
   const turns = [];
   for (const item of items) {
-    const last = turns.at(-1), before = last?.items.at(-1);
+    const last = turns.at(-1), before = last?.items.at(-1), { key, agent, step, node, round, depth, time, version } = item;
     if (item.type === "handoff" && before?.type === "tool" && /^(transfer_to_|give_floor$)/.test(before.tool)) continue; // the call says it
     if (item.type === "user") {
-      turns.push({ key: item.key, who: "you", agent: "", time: item.time, items: [item], version: item.version });
-    } else if (last?.who === "agent" && last.agent === item.agent && last.depth === item.depth && last.step === item.step && last.node === item.node && last.round === item.round) {
+      turns.push({ key, who: "you", agent: "", time, items: [item], version });
+    } else if (last?.who === "agent" && last.agent === agent && last.depth === depth && last.step === step && last.node === node && last.round === round) {
       const rest = item.type === "answer" && before.finish === "length" && before.run === item.run;
       last.items.splice(last.items.length - rest, 1, rest ? { ...item, key: before.key, text: joined(before.text, item.text) } : item);
-      last.version += item.version + 1;
+      last.version += version + 1;
     } else {
-      turns.push({ key: item.key, who: "agent", agent: item.agent, step: item.step, node: item.node, round: item.round, phase: item.type === "answer" ? undefined : item.phase, depth: item.depth, time: item.time, items: [item], version: item.version });
+      turns.push({ key, who: "agent", agent, step, node, round, phase: item.type === "answer" ? undefined : item.phase, depth, time, items: [item], version });
     }
   }
   const told = new Set();
@@ -46,34 +46,36 @@ export function blocksOf(items) {
     if (/^(waiting|answered)$/.test(item.state)) continue; // its question is there
     if (item.type === "tool") {
       const calls = blocks.findLast((b) => b.type === "calls"); // what was saved in between is no interruption
-      if (calls && (isVainAgain(calls.items.at(-1), item) || blocks.slice(blocks.indexOf(calls) + 1).every((b) => b.type === "files"))) calls.items.push(item);
+      if (calls && (isVainAgain(calls.items.at(-1), item) || calls === blocks.findLast((b) => b.type !== "files"))) calls.items.push(item);
       else blocks.push({ type: "calls", key: item.key, items: [item] });
     }
     else if (item.type === "file") {
-      const files = blocks.findLast((b) => b.type === "files");
-      const between = files ? blocks.slice(blocks.indexOf(files) + 1) : [];
-      if (files && between.every((b) => b.type === "calls")) files.items = [...files.items.filter((f) => f.path !== item.path), item];
+      const files = blocks.findLast((b) => b.type !== "calls");
+      if (files?.type === "files") files.items = [...files.items.filter((f) => f.path !== item.path), item];
       else blocks.push({ type: "files", key: item.key, items: [item] });
     } else if (item.type !== "answer" || item.text || item.thought) blocks.push({ type: item.type, key: item.key, items: [item] });
   }
   return blocks;
 }
 
-// listed is what a line begins with that offers a choice: "1. ", "- b) ", "[C] ".
-const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[a-z0-9]{1,3}\])\s+/i;
+// listed is what a line begins with that offers a choice: "1. ", "- b) ", "[C] ". In a menu in one
+// line a letter stands before each.
+const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[a-z0-9]{1,3}\])\s+/i, letter = /[\s>(]*\[[a-z]+\]\s+/i;
+const plain = (text) => text.replace(/\*\*|`/g, "");
 
-// withoutChoices is a question without the lines that list its choices, which are shown on their
-// own. What it says of them itself stays.
-export const withoutChoices = (question, choices = []) => question.split("\n").filter((line) => !listed.test(line) || !choices.some(({ label }) => line.replace(listed, "").replace(/\*\*|`/g, "").startsWith(label))).join("\n").trim();
+// withoutChoices is a question without its choices, which are shown on their own. What it says of
+// them itself stays.
+export const withoutChoices = (question, choices = []) => question.split("\n").map((line) => {
+  const isChoice = (text) => choices.some(({ label }) => text.startsWith(label)), [before, ...said] = plain(line).split(letter);
+  return plain(line).split(listed).slice(1).some(isChoice) ? "" : said[1] && said.every(isChoice) ? before : line;
+}).join("\n").trim();
 
 // beforeQuestion is what an answer says before what it asks at its end, and lets choose from, which
 // a card shows. It is undefined where they cannot be told from all else that is said there.
-export function beforeQuestion(answer, { text, choices = [] }) {
-  const at = answer.lastIndexOf(text);
-  if (at < 0 || !text || !choices.length || withoutChoices(answer.slice(at), choices) !== withoutChoices(text, choices)) return;
-  const lines = answer.slice(0, at).trimEnd().split("\n"), n = choices.length;
-  const isList = (some) => some.length === n && some.every((line) => withoutChoices(line, choices) === "");
-  if (isList(lines.slice(-n))) lines.length -= n;
-  else if (!isList(answer.slice(at).split("\n").filter((line) => line.trim()).slice(-n))) return;
-  return lines.join("\n").trimEnd();
+export function beforeQuestion(answer, { text, choices }) {
+  const at = answer.lastIndexOf(text), lines = answer.slice(0, at).split("\n");
+  if (at < 0 || withoutChoices(answer.slice(at), choices) !== withoutChoices(text, choices)) return;
+  while (lines.length && !withoutChoices(lines.at(-1), choices)) lines.pop();
+  const before = lines.join("\n");
+  if (choices.every(({ label }) => plain(answer.slice(before.length)).includes(label))) return before;
 }

@@ -150,6 +150,32 @@ test("what a card asks is not said twice", async () => {
   ]) assert.equal(beforeQuestion(answer, { text, choices }), before, answer);
 });
 
+test("a menu in one line, or with bold letters, is not said twice either", async () => {
+  const { beforeQuestion, withoutChoices } = await import("../page/turns.js");
+  const choices = [{ label: "Advanced Elicitation", description: "look again" }, { label: "Party Mode", description: "" }, { label: "Continue", description: "" }];
+  const done = "The brief is written.";
+  for (const [menu, question] of [
+    ["**Select an Option:** [A] Advanced Elicitation - look again [P] Party Mode [C] Continue", "Select an Option:"],
+    ["**Select:** **[A] Advanced Elicitation** - look again / **[P] Party Mode** / **[C] Continue**", "Select:"],
+    ["What next? `[A] Advanced Elicitation - look again` | `[P] Party Mode` | `[C] Continue`", "What next?"],
+    ["Pick one:\n[**A**] Advanced Elicitation - look again\n- **[P]** Party Mode\n- **C)** Continue", "Pick one:"],
+    ["**Pick one:**\n**[A] Advanced Elicitation** - look again\n`[P]` Party Mode\n**C.** Continue", "**Pick one:**"],
+    ["Pick one:\n[A] Advanced Elicitation - look again [P] Party Mode\n[C] Continue", "Pick one:"],
+  ]) {
+    assert.equal(withoutChoices(menu, choices), question, menu);
+    assert.equal(beforeQuestion(`${done}\n\n${menu}`, { text: menu, choices }), done, menu);
+    assert.equal(beforeQuestion(`${done}\n\n${menu}\nOr say what you want.`, { text: menu, choices }), undefined, menu);
+  }
+  const line = "[A] Advanced Elicitation - look again [P] Party Mode [C] Continue";
+  assert.equal(beforeQuestion(`${done} What next?\n\n${line}`, { text: `${done} What next?`, choices }), "");
+  assert.equal(beforeQuestion(`${done}\n\n${line}\n\nWhich one?`, { text: "Which one?", choices }), done);
+  assert.equal(withoutChoices("What next?\n1. [MH] Help\n2. [CH] Chat", [{ label: "[MH] Help" }, { label: "[CH] Chat" }]), "What next?");
+  // A menu of one.
+  assert.equal(beforeQuestion(`${done}\n\n**Select:**\n**[C]** Continue`, { text: "**Select:**\n**[C]** Continue", choices: choices.slice(2) }), done);
+  // What is no choice stays, and so does a line that only speaks of one.
+  for (const text of ["I would take [C] Continue if in doubt.", "Select: [A] Advanced Elicitation [S] Stop", "**2. Party**", "`a[C]` is **bold**"]) assert.equal(withoutChoices(text, choices), text);
+});
+
 test("what was found is quoted without what only a program needs", async () => {
   const { quote } = await import("../page/found.js");
   for (const [line, said] of [
