@@ -185,6 +185,7 @@ export function now(session) {
     if (d?.what === "tool") return capital(doing(d.tool, { file_path: d.target, query: d.target, url: d.target, agent_id: d.target, workflow_path: d.target, name: d.target }));
     return d?.what === "writing" ? "Writing" : "Thinking";
   }
+  if (session.status === "cancelled" && session.forked) return "Not finished"; // nobody may have stopped it: see cutBy
   return (session.status === "completed" && (stops[session.stop] || outcomes[session.outcome])) || (states[session.status] ?? "");
 }
 

@@ -188,6 +188,7 @@ test("a delivery advises another model to whoever can choose one", () => {
 });
 
 test("a conversation whose model said nothing is not done", () => {
+  assert.deepEqual([now({ status: "cancelled" }), now({ status: "cancelled", forked: "a" })], ["Stopped", "Not finished"]); // nobody stops what is forked in the middle
   assert.equal(now({ status: "completed" }), "Done");
   assert.equal(now({ status: "completed", stop: "empty" }), "Said nothing");
   assert.equal(now({ status: "completed", stop: "cost" }), "Reached its limit");
