@@ -77,7 +77,8 @@ func TestADrawingThatFitsIsNotScrolled(t *testing.T) {
 	b.picture("flow-fits")
 }
 
-// A card is called what its box is, where an agent has several, and stands in the order of the boxes.
+// A card is called what its box is, where an agent has several, and new ones come last: none takes
+// the place of another.
 func TestCardsAreCalledWhatTheirBoxesAre(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -96,7 +97,7 @@ func TestCardsAreCalledWhatTheirBoxesAre(t *testing.T) {
 		asked[name == "poet"].call("write_file", map[string]any{"content": "By the " + name + ".", "file_path": "{session-folder}/" + name + ".md"})
 		b.holds("all('.graph .needs').length === %v", i+1)
 	}
-	b.reads(".graph .needs header", "writer 2 asks before doing this", "poet asks before doing this")
+	b.reads(".graph .needs header", "poet asks before doing this", "writer 2 asks before doing this")
 	b.sees(".graph .chip", "writer 2 and poet wait for you")
 	b.sees(".graph .needs", "writer 2 wants to save writer.md")
 }

@@ -306,7 +306,7 @@ func (b *tab) click(selector, name string) {
 			window.aim = { e, x, y };
 			const hit = document.elementFromPoint(x, y);
 			if (!stands || !hit || !(e.contains(hit) || hit.contains(e))) return null;
-			addEventListener("click", (event) => (window.aim = e.contains(event.target) || (event.target.contains(e) && event.target.closest("label, summary, button, a")) ? "hit" : "missed"), { capture: true, once: true });
+			addEventListener("click", (event) => (window.aim = !event.defaultPrevented && (e.contains(event.target) || (event.target.contains(e) && event.target.closest("label, summary, button, a"))) ? "hit" : "missed"), { capture: true, once: true });
 			return [x, y];
 		})()`, selector, name)
 		b.do(chromedp.MouseClickXY(at[0], at[1]))

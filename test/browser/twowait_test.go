@@ -179,7 +179,9 @@ func TestADoubleClickAnswersOneCard(t *testing.T) {
 				b.holds("!!find(%s, 'Allow once')", button)
 				value[any](b, `(() => {
 					const event = new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1, clientX: 100, clientY: 100 });
-					Object.defineProperty(event, "timeStamp", { value: %s });
+					const now = %s;
+					Object.defineProperty(event, "timeStamp", { value: now });
+					performance.now = () => now;
 					globalThis.clicked = find(%s, "Allow once");
 					clicked.dispatchEvent(event);
 				})()`, when, button)
@@ -363,4 +365,39 @@ func TestAKeyThatIsPressedTwiceAnswersOnce(t *testing.T) {
 	b.sees(".graph .chip", "2 of 2 done")
 	b.holds("answers === 1")
 	b.lacks(approval, "")
+}
+
+// What is aimed at a card is not for another one that takes its place: where a flow is looked at,
+// new cards come last, and one that moves up takes no click for a moment.
+func TestACardThatComesUnderThePointerIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h, b := m.servesTwo(t)
+	session := h.runs(t, "both", "Both")
+	asked := map[bool]*ask{}
+	for range 2 {
+		a := m.asked(t)
+		asked[strings.Contains(a.all, "You are the poet")] = a
+	}
+	asks := func(name string) {
+		save := savesOnce(name)
+		asked[name == "poet"].call(save.tool, save.arguments)
+	}
+	b.looksAt(session, "flow")
+	asks("poet")
+	b.sees(".graph .needs", "poet")
+	value[any](b, "void (performance.now = () => 1e6)")
+	at := value[[]float64](b, "(({ left, top }) => [left + 9, top + 9])(find('.graph .needs button', 'Allow once').getBoundingClientRect())")
+	asks("writer")
+	b.holds("all('.graph .needs').length === 2")
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+	b.holds("all('.graph .needs').length === 1")
+	b.sees(".graph .needs", "writer") // which was not read when poet's card went from there
+	value[any](b, `void (find(".graph .needs button", "Allow once").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1, clientX: 1000, clientY: 700 })))`)
+	m.answers(t, "Saved by the poet.")
+	b.holds("all('.graph .needs').length === 1")
+	value[any](b, "void (performance.now = () => 2e6)")
+	b.click(".graph .needs button", "Allow once")
+	m.answers(t, "Saved by the writer.")
+	b.holds("all('.graph .needs').length === 0")
 }

@@ -17,16 +17,46 @@ import { Bones, html, icon, useEffect, useLayoutEffect, useRef, useState } from 
 import { Prose } from "./prose.js";
 
 // The second click of a double click is not for the approval or the question that comes to where
-// another was answered. The next gate comes when there is something new to decide.
+// another was answered, and what is aimed at a card is not for one that takes its place meanwhile.
+// The next gate comes when there is something new to decide.
 const none = { timeStamp: -Infinity };
-let last = none;
-addEventListener("hashchange", () => (last = none)); // nothing comes to where it was on another screen
+let last = none, opened = performance.now();
+addEventListener("hashchange", () => ((last = none), (opened = performance.now()))); // nothing comes to where it was on another screen
 addEventListener("click", (event) => {
   if (!event.detail || !event.target.closest?.(":is([aria-label=Approval], [aria-label=Question], .waits) .end button")) return; // a key
   const isDouble = event.timeStamp - last.timeStamp < 800 && Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY) < 30;
   last = event;
-  if (isDouble) event.preventDefault(), event.stopPropagation();
+  const came = cameAt.get(event.target.closest(".waits > *, .needs")) ?? -Infinity;
+  if (isDouble || performance.now() - came < 1000) event.preventDefault(), event.stopPropagation();
 }, true);
+
+// places are where cards are that stand beside others, and cameAt says when they came there: as new
+// ones, or because of others. Scrolling moves none.
+const places = new Map(), cameAt = new WeakMap();
+
+function measure() {
+  for (const [card, before] of places) {
+    const now = `${card.offsetLeft} ${card.offsetTop}`;
+    if (now !== before && performance.now() - opened > 800) cameAt.set(card, performance.now());
+    places.set(card, now);
+  }
+}
+
+let sizes = null;
+
+// usePlace follows where a card is. In a conversation it moves with what is said above it, and stays
+// where somebody reads.
+function usePlace(part) {
+  useLayoutEffect(() => {
+    const card = part.current?.closest(".waits > *, .graph .needs");
+    if (!card) return;
+    places.set(card, "");
+    sizes ??= new ResizeObserver(measure);
+    for (const one of [card, card.parentElement]) sizes.observe(one);
+    measure();
+    return () => (places.delete(card), sizes.unobserve(card), requestAnimationFrame(measure));
+  }, []);
+}
 
 export function Question({ item, agent: speaker, acts, id, openFile }) {
   const kind = item.ask.kind, agent = item.run && acts.session ? askerIn(acts.agent, acts.session(), item) : speaker;
@@ -125,6 +155,7 @@ function readFrom(card) {
 // not begun.
 function useFocus() {
   const card = useRef(null);
+  usePlace(card);
   useEffect(() => card.current && readFrom(card.current), []);
   useEffect(() => {
     const box = document.activeElement;
@@ -343,22 +374,24 @@ function Approval({ item, agent, acts, id, openFile }) {
 // ApprovalAtHome is the same outside of the conversation, whose files are asked for:
 // until it is known whether one would be replaced, there is nothing to agree to.
 export function ApprovalAtHome({ id, q, agent, answer }) {
-  const [files, setFiles] = useState(null);
+  const [files, setFiles] = useState(null), part = useRef(null);
   const [give, note, isSent] = useAnswer({ answer }, q);
+  usePlace(part);
   useEffect(() => {
     const known = (list) => setFiles(new Set(list));
     if (!writers.includes(q.tool)) known([]);
     else Promise.all([api.files(id), api.documents().catch(() => ({ files: [] }))]).then(([own, shared]) => known([...own.files.map((f) => f.path), ...shared.files.map((f) => "/" + f.path)]), () => known([]));
   }, [id, q.id]);
-  if (!files) return html`<${Bones} />`;
+  if (!files) return html`<div ref=${part}><${Bones} /></div>`;
   return html`<${Exactly} agent=${agent} tool=${q.tool} args=${q.arguments} question=${q.text} over=${replaces(q.tool, q.arguments, (path) => files.has(path) || files.has("/" + path))} />
     <${Decision} id=${keyOf(id, q)} tool=${q.tool} answer=${give} note=${note} isSent=${isSent} />`;
 }
 
 // ChoicesAtHome are the first choices of a question outside of its conversation, and the way there.
 export function ChoicesAtHome({ id, q, answer }) {
-  const [give, note, isSent] = useAnswer({ answer }, q);
-  return html`${note}<div class="row wrap end">${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
+  const [give, note, isSent] = useAnswer({ answer }, q), part = useRef(null);
+  usePlace(part);
+  return html`${note}<div class="row wrap end" ref=${part}>${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

@@ -127,16 +127,15 @@ function Ended({ session, name, status, acts }) {
   return item && html`<${Trouble} code=${item.code} context=${{ a: agentOf(name).name, ...item.context, elsewhere: true }} acts=${{ ...acts, anew: undefined }} />`;
 }
 
-// Asked are the cards of what the agents of a flow ask, in the order of their boxes, which are
-// answered here as in the conversation. An answer may end with a question, too: then no run waits, and the session does.
-function Asked({ here: { session, id }, flow, states, acts }) {
+// Asked are the cards of what the agents of a flow ask, in the order in which they do, so that none
+// takes the place of another: they are answered here as in the conversation. An answer may end with a question, too: then no run waits, and the session does.
+function Asked({ here: { session, id }, acts }) {
   const info = app.sessions.get(id), { question: last } = info?.status === "waiting" && session.status === "completed" ? info : {};
   const isNew = last?.kind === "question" && !session.items.some((i) => i.ask?.id === last.id); // what is known of the session may be older than its events
   const ending = isNew ? [{ key: "asks", open: true, question: last.text ?? "", ask: last, agent: last.agent || session.agent }] : [];
   const files = { has: (path) => session.files.has(path) || session.files.has("/" + path) };
-  const asking = (q) => flow.nodes.findIndex((n) => states.get(n.id)?.runs.some((run) => session.isWithin(q.run, run.id)));
-  const cards = [...askedIn(session), ...ending].map((q) => [asking(q), q]).sort(([a], [b]) => a - b);
-  return cards.map(([, q]) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
+  const cards = [...askedIn(session).toSorted((a, b) => a.ask.id - b.ask.id), ...ending];
+  return cards.map((q) => html`<${Question} key=${q.key} item=${q} agent=${agentOf(q.agent)} acts=${acts} id=${id} openFile=${files} />`);
 }
 
 export function Flow({ here, at, name, status, acts }) {
@@ -148,7 +147,7 @@ export function Flow({ here, at, name, status, acts }) {
   const states = statesOf(flow, session);
   const select = (node) => go(talkAddress(id, "flow", node));
   const chips = html`<${Standing} flow=${flow} states=${states} session=${session} id=${id} />`;
-  const card = html`<${Asked} here=${here} flow=${flow} states=${states} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
+  const card = html`<${Asked} here=${here} acts=${acts} /><${Ended} session=${session} name=${name} status=${status} acts=${acts} />`;
   const chosen = flow.nodes.find((n) => n.id === at);
   return html`<div class=${"room graph" + (chosen ? "" : " solo")}>
     ${list || phone ? html`<div class="flow-list"><h2 class="hidden">The flow, as a list</h2><div class="row between">${chips}${!phone && html`<button type="button" class="sm" onClick=${() => (setList(false), keep("flowList", false))}>${icon("workflow")}As a graph</button>`}</div>${card}<${List} flow=${flow} states=${states} session=${session} at=${at} select=${select} /></div>`
