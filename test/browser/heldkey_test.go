@@ -110,3 +110,17 @@ func TestTheListOfModelsGivesTheFocusBack(t *testing.T) {
 		b.holds("document.activeElement === find(%s, %s)", button, name)
 	}
 }
+
+// A double click on what an agent can do begins one conversation, which is paid for once.
+func TestADoubleClickBeginsOneConversation(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, play(t, m).link)
+	b.sees(".agent .does button", "")
+	value[any](b, notesRequests)
+	value[any](b, "((e) => (e.click(), e.click()))(find('.agent .does button', ''))")
+	b.holds("location.hash.startsWith('#/s/')")
+	b.holds("requested.filter((path) => path.endsWith('api/sessions')).length === 1")
+	b.at("#/")
+	b.holds("(find('.agent header button', 'clerk')?.click(), requested.filter((path) => path.endsWith('api/sessions')).length === 2)") // and later another
+}

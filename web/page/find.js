@@ -2,7 +2,7 @@
 
 import { api } from "./shelf.js";
 import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
-import { begin } from "./home.js";
+import { beginTask } from "./home.js";
 import { typedAhead } from "./keys.js";
 import { currentTheme, setTheme } from "./theme.js";
 import { nameOf, when } from "./format.js";
@@ -56,7 +56,7 @@ export function Find({ close }) {
     ["Conversations", found.sessions.filter((s) => !leaving.has(s.id)).map((s) => ({ key: s.id, mark: html`<${Face} id=${s.agent} name=${agentOf(s.agent).name} size="s" />`, label: titleOf(s), quoted: quote(s.found), side: when(s.updated), act: () => go(talkAddress(s.id)) }))],
     ["Files", found.files.filter((f) => !leaving.has(f.session)).map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), ...about(f), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
-      ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => begin(t.agent, t.trigger ?? "").catch(() => {}) })),
+      ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => beginTask(t.agent, t.trigger ?? "") })),
       ...places.filter(([name, , to]) => fits(name) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],

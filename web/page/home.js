@@ -29,7 +29,7 @@ export function entryPoints() {
 
 // begin makes a conversation and goes there. An agent whose author wrote so speaks
 // first.
-export async function begin(agent, text = "", files = [], model = "") {
+async function begin(agent, text = "", files = [], model = "") {
   keep("agent." + app.me.name, agent);
   try {
     const { id } = await api.create(agent, { ...(model && { model }), ...(!text && !files.length && can("greet") && { greet: true }) });
@@ -40,6 +40,10 @@ export async function begin(agent, text = "", files = [], model = "") {
     throw problem;
   }
 }
+
+// beginTask begins with what an agent is asked for by a button, once for a double click.
+export const beginTask = (agent, task) => (begun ??= begin(agent, task).catch(() => {}).finally(() => setTimeout(() => (begun = null), 600)));
+let begun = null;
 
 export function Home({ find }) {
   if (!app.known && app.problem && app.problem.status !== 401) return html`<div class="page"><div class="in"><h1 class="hidden">Troupe</h1><${Trouble} code=${app.problem.code} context=${{ detail: app.problem.message }} /></div></div>`;
@@ -239,7 +243,7 @@ function Card({ agent }) {
   const asks = waiting().some((s) => s.agent === agent.id);
   const said = (agent.description ?? "").replace(/(^|[.!?]\s+)Use (?:this )?when\b[^]*$/, "$1").trim(); // the rest is for a model
   const sentence = said && said !== agent.title ? said : agent.about;
-  const start = (text) => begin(agent.id, text).catch(() => {});
+  const start = (text) => beginTask(agent.id, text);
   return html`<article class="card agent" aria-label=${agent.name}>
     <header><${Face} id=${agent.id} name=${agent.name} /><div class="grow"><button type="button" class="bare" disabled=${!!agent.broken} onClick=${() => start("")}><b>${agent.name}</b></button><div class="small dim">${agent.title}</div></div>${asks && html`<span class="chip spot t">asks you</span>`}${agent.broken && html`<span class="chip bad t">cannot start</span>`}</header>
     ${agent.broken ? html`<p class="bad">${brokenWords(agent.lacks)}${app.me.operator && html` <a class="link" href="#/settings/agents">See where</a>`}</p>` : sentence && html`<p>${sentence}</p>`}
