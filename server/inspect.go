@@ -47,7 +47,8 @@ type callView struct {
 	// Dropped are parts of the call before that were not sent any more.
 	Dropped []explain.Part `json:"dropped,omitempty"`
 	Answer  *came          `json:"answer,omitempty"`
-	// Before and After are the numbers of the model calls around this one.
+	// Before and After are the numbers of the model calls around this one: of a step of a flow
+	// those of its run, else those of the conversation.
 	Before int64 `json:"before,omitempty"`
 	After  int64 `json:"after,omitempty"`
 
@@ -138,22 +139,39 @@ func cutParts(parts []explain.Part, left int) int {
 	return left
 }
 
+// A sentBefore is a model call and what was sent with it.
+type sentBefore struct {
+	number int64
+	parts  []explain.Part
+}
+
 // inspect goes over the session's events up to the call.
 func (s *Server) inspect(c *call, session string, number, against int64) (*callView, error) {
 	r := explain.NewRecorder()
 	var view *callView
-	var asked *troupe.ModelReplied // of the view
-	var other []explain.Part
-	var last int64
+	var asked struct { // of the view
+		*troupe.ModelReplied
+		event *troupe.Event
+	}
+	before := map[string]sentBefore{} // by where a call is said: the latest, or the one to compare with
+	saidIn := func(e *troupe.Event) string {
+		if e.Parent == "" || against != 0 {
+			return ""
+		}
+		return e.Run
+	}
 	messages := map[int64]sentMessage{}
 	for e, err := range s.config.Store.Events(c.r.Context(), session, 0) {
 		if err != nil {
 			return nil, err
 		}
 		replied, isModel := e.Body.(*troupe.ModelReplied)
-		if isModel && view != nil && view.Kind == "model" {
-			view.After = e.Seq
-			break
+		if view != nil && view.Kind == "model" {
+			if isModel && saidIn(&e) == saidIn(asked.event) {
+				view.After = e.Seq
+				break
+			}
+			continue
 		}
 		if view != nil && view.Kind == "tool" {
 			if returned, ok := e.Body.(*troupe.ToolReturned); ok && e.Run == view.Run && e.Step == view.Step {
@@ -161,19 +179,21 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 				break
 			}
 		}
-		if isModel && (e.Seq == against || against == 0 && e.Seq < number && e.Seq > last) {
-			// A call that sums up is no turn of the conversation, to be compared with another.
-			if last = e.Seq; replied.Purpose == "" || e.Seq == against {
-				other = r.Sent(&e)
-			}
-		}
 		if e.Seq == number {
 			if view = begunView(&e, r.Sent(&e)); view == nil {
 				return nil, refuse(http.StatusNotFound, "event %d is no call", number)
 			}
 			if isModel {
-				view.Before, view.messages, asked = last, messages, replied
+				view.Before, view.messages = before[saidIn(&e)].number, messages
+				asked.ModelReplied, asked.event = replied, &e
 			}
+		} else if isModel && (e.Seq == against || against == 0) {
+			last := before[saidIn(&e)]
+			// A call that sums up is no turn of the conversation, to be compared with another.
+			if last.number = e.Seq; replied.Purpose == "" || e.Seq == against {
+				last.parts = r.Sent(&e)
+			}
+			before[saidIn(&e)] = last
 		}
 		// Calls that were cut short are not sent back.
 		if isModel && replied.Message != nil && len(replied.Message.Calls) > 0 && replied.Finish != troupe.FinishLength && replied.Finish != troupe.FinishFiltered {
@@ -184,11 +204,12 @@ func (s *Server) inspect(c *call, session string, number, against int64) (*callV
 	if view == nil {
 		return nil, refuse(http.StatusNotFound, "there is no such call")
 	}
-	if asked != nil {
+	if asked.event != nil {
+		other := before[saidIn(asked.event)].parts
 		if asked.Purpose != "" && against == 0 {
 			other = nil
 		}
-		view.Parts = explain.Weigh(view.Parts, asked, s.priceOf(view.Model))
+		view.Parts = explain.Weigh(view.Parts, asked.ModelReplied, s.priceOf(view.Model))
 		view.Dropped = explain.Compare(view.Parts, other)
 	}
 	return view, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/explain"
+	"github.com/troupe-dev/troupe/flow"
 	"github.com/troupe-dev/troupe/tool/approve"
 )
 
@@ -664,5 +665,40 @@ func TestChoicesAreThoseThatTheQuestionLists(t *testing.T) {
 		if strings.Join(got, ",") != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Of steps side by side, each call is compared with the one before of its own step.
+func TestACallIsComparedWithTheOneBeforeOfItsStep(t *testing.T) {
+	look := troupe.NewTool("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil })
+	agent := func(id string) *troupe.Agent {
+		a, err := troupe.NewAgent(troupe.AgentConfig{ID: id, Instructions: "You are " + id + ".", Model: calling("look", "{}"), Tools: []troupe.Tool{look}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	both := flow.Parallel("both", agent("one"), agent("two"))
+	w := open(t, cast{"both": func() (troupe.Step, error) { return both, nil }})
+	var made sessionView
+	w.want(http.StatusCreated, &made, "POST", "/api/sessions", newSession{Agent: "both"})
+	first := map[string]int64{}
+	w.talk(made.ID, "Look")
+	for e := range w.store.Events(t.Context(), made.ID, 0) {
+		if _, ok := e.Body.(*troupe.ModelReplied); !ok {
+			continue
+		}
+		var v callView
+		w.want(http.StatusOK, &v, "GET", "/api/sessions/"+made.ID+"/calls/"+number(e.Seq), nil)
+		if v.Before != first[e.Agent] || first[e.Agent] != 0 && (len(v.Dropped) > 0 || v.Parts[0].New) {
+			t.Errorf("call %d of %s is compared with %d, not %d: %d parts are gone, and its prompt is new: %v", e.Seq, e.Agent, v.Before, first[e.Agent], len(v.Dropped), v.Parts[0].New)
+		}
+		if v.After != 0 && first[e.Agent] != 0 {
+			t.Errorf("after the last call of %s comes %d", e.Agent, v.After)
+		}
+		first[e.Agent] = e.Seq
+	}
+	if len(first) != 2 {
+		t.Errorf("%v", first)
 	}
 }
