@@ -265,10 +265,10 @@ func withOutput(outputs map[string]Handoff, name string, h Handoff) map[string]H
 	return next
 }
 
-// endsBreak reports whether a body says that a run goes on after a break.
+// endsBreak reports whether a body says that a run goes on after a break, here or in a fork.
 func endsBreak(body Body) bool {
 	switch body.(type) {
-	case *RunResumed:
+	case *RunResumed, *SessionForked:
 		return true
 	}
 	return false

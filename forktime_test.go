@@ -1,0 +1,163 @@
+package troupe_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/flow"
+)
+
+// think is how long the models of these tests take for an answer.
+const think = 5 * time.Second
+
+// thinking is an agent that takes its time and says its name.
+func thinking(t testing.TB, name string) *troupe.Agent {
+	return agentWith(t, troupe.AgentConfig{ID: name, Model: modelFunc(func(*troupe.Request) turn {
+		time.Sleep(think)
+		return turn{text: name}
+	})})
+}
+
+// asking is thinking for an agent that asks the user before it answers.
+func asking(t testing.TB, name string) *troupe.Agent {
+	ask := troupe.NewTool("ask", "Asks.", func(context.Context, struct{}) (string, error) {
+		return "", &troupe.InputNeeded{Question: "Which?"}
+	})
+	return agentWith(t, troupe.AgentConfig{ID: name, Tools: []troupe.Tool{ask}, Model: modelFunc(func(req *troupe.Request) turn {
+		time.Sleep(think)
+		if results(req) == 0 {
+			return turn{calls: []troupe.ToolCall{call("1", "ask", "{}")}}
+		}
+		return turn{text: name}
+	})})
+}
+
+// slowFlows are flows that work for less than half a minute.
+func slowFlows(t testing.TB) map[string]troupe.Step {
+	deal := func(name string) *troupe.Agent {
+		return agentWith(t, troupe.AgentConfig{ID: name, Model: modelFunc(func(*troupe.Request) turn {
+			time.Sleep(think)
+			return turn{calls: []troupe.ToolCall{call("t", "transfer_to_bills", `{"summary":"wants money back"}`)}}
+		})})
+	}
+	return map[string]troupe.Step{
+		"sequence":   flow.Sequence("relay", thinking(t, "ann"), thinking(t, "bob"), thinking(t, "cid")),
+		"parallel":   flow.Parallel("both", thinking(t, "ann"), thinking(t, "bob")),
+		"team":       flow.Team("desk", deal("front"), thinking(t, "bills")),
+		"group chat": flow.GroupChat("panel", thinking(t, "ann"), thinking(t, "bob")),
+		"nested":     flow.Sequence("outer", thinking(t, "ann"), flow.Sequence("inner", thinking(t, "bob"), thinking(t, "cid")), thinking(t, "dora")),
+	}
+}
+
+var aMinute = troupe.Limits{Time: time.Minute} // a quarter of it is for the last answer
+
+// goOn resumes a session that comes to an answer, after some time, and says how long its run was
+// at work in all.
+func goOn(t *testing.T, engine *troupe.Engine, step troupe.Step, session, answer string) time.Duration {
+	t.Helper()
+	time.Sleep(24 * time.Hour)
+	_, end, err := gather(engine.Resume(t.Context(), step, session))
+	if err != nil {
+		t.Errorf("the fork failed: %v", err)
+		return 0
+	}
+	if end.Stop != "answered" || end.Output.Summary != answer {
+		t.Errorf("the fork ended with %q: %q, not %q", end.Stop, end.Output.Summary, answer)
+	}
+	return end.Spent.Elapsed.Duration()
+}
+
+// What was worked before a fork is time of its run, and what passed until then is not.
+func TestOnlyWhatWasWorkedBeforeAForkIsTimeOfItsRun(t *testing.T) {
+	for name, step := range slowFlows(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := newEngine(t, troupe.Config{})
+				events, end, err := play(t, engine, step, troupe.Input{Text: "go", Limits: aMinute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(24 * time.Hour)
+				log, took, again := stored(events), end.Spent.Elapsed.Duration(), time.Duration(0)
+				if name == "parallel" {
+					again = think // one of the branches is kept, and the other done after it
+				}
+				for _, start := range nestedIn(log) {
+					id, err := engine.ForkStep(t.Context(), log[0].Session, start.Run, nil, troupe.Input{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := goOn(t, engine, step, id, end.Output.Summary); got != took+again {
+						t.Errorf("with %s done again it was at work for %s, not %s", start.Agent, got, took+again)
+					}
+				}
+				for cut := 1; cut < len(log); cut++ {
+					id, err := engine.Fork(t.Context(), log[0].Session, int64(cut), troupe.Input{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := goOn(t, engine, step, id, end.Output.Summary); got < took || got > took+again {
+						t.Errorf("forked after event %d it was at work for %s, not %s", cut, got, took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A run that failed, or was stopped, is forked long afterwards, and so is that fork.
+func TestAForkOfARunThatDidNotFinishHasTheTimeThatIsLeft(t *testing.T) {
+	for _, name := range []string{"failed", "stopped"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := newEngine(t, troupe.Config{})
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				isHere := false
+				cid := troupe.NewStep("cid", func(_ context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+					if time.Sleep(think); isHere {
+						return in, nil
+					}
+					if name == "stopped" {
+						stop()
+					}
+					return in, errAway
+				})
+				relay := flow.Sequence("relay", thinking(t, "ann"), thinking(t, "bob"), cid)
+				events, _, err := gather(engine.Run(ctx, relay, troupe.Input{Text: "go", Limits: aMinute}))
+				if err == nil {
+					t.Fatal("it finished")
+				}
+				isHere = true
+				log := stored(events)
+				for _, start := range nestedIn(log) {
+					time.Sleep(24 * time.Hour)
+					id, err := engine.ForkStep(t.Context(), log[0].Session, start.Run, nil, troupe.Input{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := goOn(t, engine, relay, id, "bob"); got != 3*think {
+						t.Errorf("with %s done again it was at work for %s", start.Agent, got)
+					}
+				}
+				id, session := "", log[0].Session
+				for range 3 {
+					time.Sleep(24 * time.Hour)
+					if id, err = engine.Fork(t.Context(), session, int64(len(collectOf(t, engine, session))), troupe.Input{}); err != nil {
+						t.Fatal(err)
+					}
+					session = id
+				}
+				if got := goOn(t, engine, relay, id, "bob"); got != 4*think {
+					t.Errorf("a fork of a fork of a fork was at work for %s", got)
+				}
+			})
+		})
+	}
+}
+
+var errAway = errors.New("away")
