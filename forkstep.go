@@ -150,21 +150,20 @@ func isOfAgent(start *Event) bool {
 // keep returns the events, as those of another session, that do not come after the step.
 func (p *stepPlace) keep(events []Event, session string) (kept []Event, err error) {
 	contents, isKept := map[string]string{}, map[string]bool{}
-	for _, e := range events {
+	answered, isDropped := p.answeredEnds(events), false
+	for i, e := range events {
+		isDropped = p.drops(&e) && !answered[i] || isDropped && isOfPass(&e)
 		if loaded, ok := e.Body.(*ContextLoaded); ok {
 			if loaded.Content != "" {
 				contents[loaded.SHA256] = loaded.Content
 			}
-			if p.drops(&e) {
-				continue
-			}
-			if !isKept[loaded.SHA256] { // the event that carried the content may be gone
+			if !isDropped && !isKept[loaded.SHA256] { // the event that carried the content may be gone
 				full := *loaded
 				full.Content = contents[loaded.SHA256]
 				e.Body, isKept[loaded.SHA256] = &full, true
 			}
 		}
-		if p.drops(&e) {
+		if isDropped {
 			continue
 		}
 		if _, ok := e.Body.(*BranchesStopped); ok && p.isWithin(&e) {
@@ -177,6 +176,40 @@ func (p *stepPlace) keep(events []Event, session string) (kept []Event, err erro
 		kept = append(kept, e)
 	}
 	return kept, nil
+}
+
+// answeredEnds returns which events ended the whole run with a question, where an answer that is
+// kept follows: in between, the run waited.
+func (p *stepPlace) answeredEnds(events []Event) map[int]bool {
+	whole := p.outer[len(p.outer)-1].run
+	answered := map[int]bool{}
+	var ends []int
+	for i := range events {
+		switch e := &events[i]; e.Body.(type) {
+		case *RunFinished:
+			if e.Run == whole && isQuestion(e.Body) {
+				ends = append(ends, i)
+			}
+		case *RunResumed:
+			ends = nil // that says that there was a break
+		case *UserSaid:
+			if p.drops(e) {
+				continue
+			}
+			for _, end := range ends {
+				answered[end] = true
+			}
+			ends = nil
+		}
+	}
+	return answered
+}
+
+// isOfPass reports whether an event says how a pass over the run came to an end, and nothing
+// of a step: it has the time of what came before it.
+func isOfPass(e *Event) bool {
+	_, ok := e.Body.(*Warned)
+	return ok && e.Step == string(journal.Start)
 }
 
 // drops reports whether an event belongs to the step, comes after it, or ends a run that

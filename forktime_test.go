@@ -160,4 +160,109 @@ func TestAForkOfARunThatDidNotFinishHasTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
+// A run that waited for the user long before a step is forked at that step.
+func TestWhatARunWaitedIsNoTimeOfItsForks(t *testing.T) {
+	for name, step := range map[string]troupe.Step{
+		"sequence": flow.Sequence("outer", thinking(t, "ann"), flow.Sequence("inner", asking(t, "asker"), thinking(t, "bob")), thinking(t, "cid")),
+		"parallel": flow.Sequence("relay", flow.Parallel("both", asking(t, "asker"), thinking(t, "bob")), thinking(t, "cid")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := newEngine(t, troupe.Config{})
+				events, asked, err := play(t, engine, step, troupe.Input{Text: "go", Limits: aMinute})
+				if err != nil || asked.Stop != "input_requested" {
+					t.Fatalf("%+v: %v", asked, err)
+				}
+				time.Sleep(24 * time.Hour)
+				id, err := engine.Fork(t.Context(), events[0].Session, int64(len(stored(events))), troupe.Input{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(24 * time.Hour)
+				if _, _, err := play(t, engine, step, troupe.Input{Session: id, Text: "This one."}); err != nil {
+					t.Fatal(err)
+				}
+				log := collectOf(t, engine, id)
+				for agent, want := range map[string]time.Duration{"bob": 5 * think, "cid": 5 * think} {
+					if name == "parallel" {
+						want -= think // the one beside it took none of its own
+					}
+					id, err := engine.ForkStep(t.Context(), id, runOf(t, log, agent, 0), nil, troupe.Input{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := goOn(t, engine, step, id, "cid"); got > want {
+						t.Errorf("with %s done again it was at work for %s, not %s", agent, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Two branches have waited, one after the other. The one that was answered first asks again in the
+// fork, the other one is kept.
+func TestWhatABranchBesideAForkWaitedIsNoTimeOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine, both := newEngine(t, troupe.Config{}), flow.Parallel("both", asking(t, "asker"), asking(t, "bob"))
+		events, end, err := play(t, engine, both, troupe.Input{Text: "go", Limits: aMinute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := events[0].Session
+		for end.Stop == "input_requested" {
+			time.Sleep(24 * time.Hour)
+			if _, end, err = play(t, engine, both, troupe.Input{Session: session, Text: "This one."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		id, err := engine.ForkStep(t.Context(), session, runOf(t, collectOf(t, engine, session), "asker", 0), nil, troupe.Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, end, err = gather(engine.Resume(t.Context(), both, id)); err != nil || end.Stop != "input_requested" {
+			t.Fatalf("it came to %+v: %v", end, err)
+		}
+		time.Sleep(24 * time.Hour)
+		_, end, err = play(t, engine, both, troupe.Input{Session: id, Text: "That one."})
+		if err != nil || end.Stop != "answered" || end.Spent.Elapsed.Duration() != 4*think {
+			t.Errorf("it came to %+v: %v", end, err)
+		}
+	})
+}
+
+// A pass that ended in the middle of a later step says so after hours of it.
+func TestWorkThatAForkDoesNotKeepIsNoTimeOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := newEngine(t, troupe.Config{})
+		ctx, stop := context.WithCancelCause(t.Context())
+		long := time.Hour
+		cid := troupe.NewStep("cid", func(ctx context.Context, _ *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			if time.Sleep(long); long > think {
+				stop(troupe.ErrClosed) // as a process does that is told to end
+				return in, ctx.Err()
+			}
+			return in, nil
+		})
+		relay := flow.Sequence("relay", thinking(t, "ann"), thinking(t, "bob"), cid)
+		events, _, err := gather(engine.Run(ctx, relay, troupe.Input{Text: "go", Limits: troupe.Limits{Time: 2 * time.Hour}}))
+		if log := stored(events); err == nil || log[len(log)-1].Kind() != "warned" {
+			t.Fatalf("it was not interrupted: %v", err)
+		}
+		session := events[0].Session
+		long = think
+		goOn(t, engine, relay, session, "bob")
+		for agent, want := range map[string]time.Duration{"ann": 3 * think, "bob": 3 * think, "cid": 3 * think} {
+			id, err := engine.ForkStep(t.Context(), session, runOf(t, collectOf(t, engine, session), agent, 0), nil, troupe.Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := goOn(t, engine, relay, id, "bob"); got != want {
+				t.Errorf("with %s done again it was at work for %s, not %s", agent, got, want)
+			}
+		}
+	})
+}
+
 var errAway = errors.New("away")
