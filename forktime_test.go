@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/flow"
+	"github.com/troupe-dev/troupe/model/problem"
 )
 
 // think is how long the models of these tests take for an answer.
@@ -263,6 +264,42 @@ func TestWorkThatAForkDoesNotKeepIsNoTimeOfIt(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A run whose time is up before it can do anything says so in words of the catalogue, and so does
+// its fork, which has no more of it.
+func TestARunThatFailsForItsTimeSaysSo(t *testing.T) {
+	bob := thinking(t, "bob")
+	late := troupe.NewStep("late", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+		time.Sleep(aMinute.Time)
+		return run.Do(ctx, bob, in)
+	}, bob)
+	mute := agentWith(t, troupe.AgentConfig{ID: "mute", Model: hang{}, Limits: aMinute})
+	for name, c := range map[string]struct {
+		step   troupe.Step
+		limits troupe.Limits
+	}{"of the run": {late, aMinute}, "of an agent": {mute, troupe.Limits{}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := newEngine(t, troupe.Config{})
+				events, _, err := play(t, engine, c.step, troupe.Input{Text: "go", Limits: c.limits})
+				session := events[0].Session
+				for range 2 {
+					if what := problem.Of(err); what.Code != "time" || !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%v is told as %+v", err, what)
+					}
+					log := collectOf(t, engine, session)
+					if failed, ok := log[len(log)-1].Body.(*troupe.RunFailed); !ok || failed.Reason != "time" {
+						t.Errorf("on record is %+v", log[len(log)-1].Body)
+					}
+					if session, err = engine.Fork(t.Context(), session, int64(len(log)), troupe.Input{}); err != nil {
+						t.Fatal(err)
+					}
+					_, _, err = gather(engine.Resume(t.Context(), c.step, session))
+				}
+			})
+		})
+	}
 }
 
 var errAway = errors.New("away")

@@ -152,7 +152,9 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 	if crash, ok := errors.AsType[*crashError](err); ok {
 		failed.Stack = crash.stack
 	}
-	if refused, ok := errors.AsType[*ModelError](err); ok {
+	if refused, ok := errors.AsType[*ModelError](err); isTimeUp(err) {
+		failed.Reason = reasonTime
+	} else if ok {
 		failed.Reason = refused.Reason
 	}
 	r.note(at, failed)
@@ -208,6 +210,9 @@ func (e *timeUpError) Error() string {
 	}
 	return fmt.Sprintf("the time limit of %s for agent %s is up", e.limit, e.agent)
 }
+
+// Is says that a deadline has passed.
+func (e *timeUpError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 func isTimeUp(err error) bool {
 	_, ok := errors.AsType[*timeUpError](err)
