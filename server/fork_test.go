@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/flow"
@@ -118,6 +120,49 @@ func TestAStepIsDoneAgainWithWhatAPersonHasEdited(t *testing.T) {
 	if len(explained.Edits) != 1 || explained.Edits[0].Agent != "writer" || explained.Edits[0].User != "ann" {
 		t.Errorf("explained as %+v", explained)
 	}
+}
+
+// Whoever does a step again a day later has all the time that is left of the run's; where that is
+// used up, it is said so.
+func TestAStepThatIsDoneAgainLaterHasTheTimeThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		late := false
+		news, _ := newsroom(t, &asked)["news"]()
+		desk := troupe.NewStep("desk", func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			if late {
+				time.Sleep(time.Minute)
+			}
+			return run.Do(ctx, news, in)
+		}, news)
+		w, _ := openInMemory(t, cast{"desk": func() (troupe.Step, error) { return desk, nil }}, func(c *Config) {
+			var err error
+			if c.Engine, err = troupe.New(troupe.Config{Store: c.Store, Limits: troupe.Limits{Time: time.Minute}}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Engine.Close() })
+		})
+		var begun started
+		w.want(http.StatusAccepted, &begun, "POST", "/api/flows/desk/runs", message{Text: "go"})
+		runs := w.runs(begun.Session)
+		isOver := func(e *troupe.Event) bool {
+			return e.Parent == "" && (e.Kind() == "run_finished" || e.Kind() == "run_failed")
+		}
+		for agent, want := range map[string]string{"writer": "run_finished", "news": "run_failed"} {
+			time.Sleep(24 * time.Hour)
+			late = agent == "news"
+			var made forked
+			w.want(http.StatusCreated, &made, "POST", "/api/sessions/"+begun.Session+"/fork", cut{Run: runs[agent]})
+			w.want(http.StatusAccepted, nil, "POST", "/api/sessions/"+made.Session+"/resume", nil)
+			events := w.follow(made.Session, 0).until(isOver)
+			if last := events[len(events)-1]; last.Kind() != want {
+				t.Errorf("%s done again ends with %s", agent, last.Kind())
+			}
+			if _, text := w.do("GET", "/api/sessions/"+made.Session+"/events?before=", nil); strings.Contains(text, `"code":"limit_time"`) != late {
+				t.Errorf("%s done again: %s", agent, text)
+			}
+		}
+	})
 }
 
 // A request to fork a session that is sent again under its key makes no second one, however
