@@ -92,7 +92,12 @@ func TestWhatWaitsChoosesNothing(t *testing.T) {
 	if q := queue(); q.Why != heldAsks || len(q.Messages) != 3 {
 		t.Errorf("it is held because of %q: %v", q.Why, q.Messages)
 	}
-	w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "The red bank"})
+	w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "And in blue.", When: "after"}) // also what was on its way
+	w.want(http.StatusNoContent, nil, "DELETE", at+"/queue/"+strconv.Itoa(queue().Messages[3].Number), nil)
+	answer := decision{Question: w.info(session).Question.ID, Choice: "The pink bank"}
+	w.want(http.StatusBadRequest, nil, "POST", at+"/answers", answer)
+	answer.Choice = "The red bank"
+	w.want(http.StatusAccepted, nil, "POST", at+"/answers", answer)
 	model <- "It is red. Where is it for?"
 	model <- "That is the summary. Go on?\n\n1. Yes\n2. No" // to the first message that waited
 	w.eventually(func() bool { return queue().Held })

@@ -100,8 +100,14 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 	if isQueued, err := s.isQueued(id, key, in.Text); err != nil || isQueued {
 		return posted{Session: id, Queued: isQueued}, err
 	}
-	if in.When == "after" && info.Status == "waiting" { // it was not written as an answer to what is asked meanwhile
-		return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in, heldAsks)
+	if in.When == "after" { // it was not written as an answer to what is asked meanwhile
+		asks, err := s.expects(c.r.Context(), &info)
+		if err != nil {
+			return posted{}, err
+		}
+		if asks {
+			return posted{Session: id, Queued: true}, s.enqueue(c, id, key, in, heldAsks)
+		}
 	}
 	input.Session, input.IdempotencyKey = id, key
 	if err := s.withGiven(c, &input); err != nil {
@@ -121,6 +127,21 @@ func (s *Server) postMessage(c *call, in message) (posted, error) {
 		return posted{}, err
 	}
 	return posted{Session: run.Session, Run: run.Run}, nil
+}
+
+// expects says that a session waits for an answer, or for one of the choices that its latest answer
+// offers.
+func (s *Server) expects(ctx context.Context, info *troupe.SessionInfo) (bool, error) {
+	if info.Status != "completed" {
+		return info.Status == "waiting", nil
+	}
+	known, err := s.summaryOf(ctx, info)
+	if err != nil {
+		return false, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	return known.asked != nil && known.asked.Choices != nil, nil
 }
 
 // shownOf is how the engine calls the question that a session shows, where several wait: a message

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -80,6 +81,8 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 		if known, err := s.isOnRecord(c.r.Context(), info.ID, key); err != nil || !known {
 			return started{}, orElse(err, errAnswered)
 		}
+	} else if in.Choice != "" && len(open.Choices) > 0 && !slices.ContainsFunc(open.Choices, func(c Choice) bool { return c.Label == in.Choice }) {
+		return started{}, refuse(http.StatusBadRequest, "choice: %.100q is none of those that are offered; text takes an answer in one's own words", in.Choice)
 	}
 	input.Session, input.IdempotencyKey, input.Question = info.ID, key, name
 	held, err := s.release(info.ID, heldAsks) // what waited for the answer goes on after it
