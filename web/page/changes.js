@@ -142,7 +142,7 @@ const said = (word) => html`<span class="hidden">${word}: </span>`;
 function drawn(unit, key) {
   const { kind, token } = unit;
   if (kind === "same") return h("div", { key, class: "unit" }, whole(token));
-  if (kind === "changed" && token.type === "properties") return html`<div class="unit" key=${key}><${Properties}><${Lines} before=${unit.was.text} after=${token.text} /><//></div>`;
+  if (kind === "changed" && token.type === "properties") return html`<div class="unit" key=${key}><${Properties} open><${Lines} before=${unit.was.text} after=${token.text} /><//></div>`;
   if (["table", "code", "details", "properties"].includes(token.type)) return html`<div class="unit" key=${key}>${kind !== "added" && asWhole("del", "Removed", unit.was ?? token)}${kind !== "removed" && asWhole("ins", "Added", token)}</div>`;
   if (kind === "added") return html`<ins class="unit" key=${key} tabindex="-1">${said("added")}${whole(token)}</ins>`;
   if (kind === "removed") return html`<del class="unit" key=${key} tabindex="-1">${said("removed")}${whole(token)}</del>`;

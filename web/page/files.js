@@ -4,8 +4,10 @@ import { api, fileAddress } from "./shelf.js";
 import { copy } from "./copy.js";
 import { agentOf, app, can, isFlow, leaving, titleOf, toast } from "./state.js";
 import { entryPoints } from "./home.js";
-import { keep } from "./kept.js";
+import { addFiles } from "./attach.js";
+import { keepFiles } from "./attached.js";
 import { namesOf } from "./draft.js";
+import { keep } from "./kept.js";
 import { Document, outsideOf, writerOf } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
@@ -38,6 +40,12 @@ function isAbout({ id, agent, question }, f, all) {
 
 // waitsAbout is the conversation that waits for an answer about a file.
 const waitsAbout = (f, all) => [...app.sessions.values()].find((s) => isAbout(s, f, all));
+
+// fileOf is a file of the library as one that is chosen from a disk.
+async function fileOf({ session, path }) {
+  const bytes = await api.blob({ session, path });
+  return new File([bytes], plainPath(path).split("/").at(-1), { type: bytes.type });
+}
 
 // calledIn is what a file is called in the list.
 const calledIn = (f) => f.heading || nameOf(f.path);
@@ -111,11 +119,18 @@ export function Files({ route }) {
     const [before, after] = await Promise.all([api.text(a), api.text(b)]).catch((problem) => (toast(problem.message), []));
     if (before !== undefined) setCompare({ a, b, before, after });
   };
-  // What is to be done with them is said first.
-  const give = (agent) => api.create(agent, { files: [...chosen.values()].map(({ session, path }) => ({ session, path })) }).then(({ id }) => {
-    keep("own." + id, `Here ${chosen.size > 1 ? "are" : "is"} ${namesOf([...chosen.values()].map((f) => ({ name: calledIn(f) })))}. `);
-    go(talkAddress(id));
-  }, (problem) => problem.status !== 401 && toast(problem.message));
+  // What is to be done with them is said first: they are in the box until then.
+  const give = async (agent) => {
+    try {
+      const files = await addFiles([], await Promise.all([...chosen.values()].map(fileOf)), toast);
+      const { id } = await api.create(agent);
+      if (files.length) await keepFiles(id, files, []);
+      keep("own." + id, `Here ${files.length > 1 ? "are" : "is"} ${namesOf(files)}. `);
+      go(talkAddress(id));
+    } catch (problem) {
+      if (problem.status !== 401) toast(problem.message);
+    }
+  };
   const open = (f) => set({ open: undefined, ...(f.session ? { file: f.path, session: f.session, doc: undefined } : { doc: f.path, file: undefined, session: undefined }) });
   const current = doc !== undefined ? { path: doc } : shownPath !== undefined ? { session, path: shownPath } : null;
   const pressed = (event, f) => {

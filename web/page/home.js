@@ -152,7 +152,7 @@ function Waits() {
     const agent = asker(s);
     const q = s.question;
     const gate = q?.kind === "gate";
-    return html`<article class=${"card" + (isApproval(s) ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim cut">${titleOf(s)} · ${since(q?.asked ?? s.updated)}</div></div></a>
+    return html`<article class=${"card" + (isApproval(s) ? " whole" : "")} key=${s.id}><a class="row" href=${talkAddress(s.id, gate ? "delivery" : "")}><${Face} id=${agent.id} name=${agent.name} size="m" /><div class="grow"><b class="serif">${gate ? "A delivery is at its gate" : q?.kind === "approval" ? `${agent.name} asks before doing something` : `${agent.name} asks`}</b><div class="tiny dim row asked-by"><span class="cut" dir="auto">${titleOf(s)}</span><span>· ${since(q?.asked ?? s.updated)}</span></div></div></a>
       ${q?.kind !== "approval" && html`<p class="small clamp" dir="auto">${gate ? gateWords(q) : asking(withoutChoices(q?.text ?? "", q?.choices))}</p>`}
       ${q?.kind === "approval" ? html`<${ApprovalAtHome} key=${q.id} id=${s.id} q=${q} agent=${agent} answer=${answer(s)} />` : gate || !q ? html`<div class="row wrap end"><a class="chip out" href=${talkAddress(s.id, "delivery")}>${icon("scan-search")}Look and decide</a></div>`
         : html`<${ChoicesAtHome} key=${q.id} id=${s.id} q=${q} answer=${answer(s)} />`}</article>`;

@@ -8,7 +8,7 @@ import { held } from "./held.js";
 import { keep, kept } from "./kept.js";
 import { goTo, takeFocus } from "./keys.js";
 import { talkAddress } from "./route.js";
-import { app, dismiss, leaving, refresh, toast, update } from "./state.js";
+import { app, dismiss, leaving, refresh, titleOf, toast, update } from "./state.js";
 import { html, icon, lazy, useEffect, useRef, useState } from "./view.js";
 import { forget, leave, wordsElsewhere } from "./windows.js";
 
@@ -20,7 +20,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   const [relating, setRelating] = useState(false);
   const dialog = useRef(null), button = useRef(null);
   const { id } = here;
-  const title = info?.title || here.session.title;
+  const title = info?.title || here.session.title, name = info ? titleOf(info) : title;
   useEffect(() => {
     if (!renaming) return;
     dialog.current?.showModal();
@@ -47,7 +47,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
   // remove says what of a delivery stays in the repository, which only the server knows.
   const remove = async () => {
     const { stays } = delivers ? await get("api/deliveries/" + encodeURIComponent(id)).catch(() => ({})) : {};
-    deleteSession(id, title, [...here.session.files.keys()].filter((path) => !/^(\/|\{(?!output\}))/.test(path)), stays);
+    deleteSession(id, name, [...here.session.files.keys()].filter((path) => !/^(\/|\{(?!output\}))/.test(path)), stays);
   };
   return html`<span class="has-pop"><button type="button" ref=${button} class="tool" title="More" aria-label="More" aria-haspopup="true" aria-expanded=${open} onClick=${() => setOpen(!open)}>${icon("ellipsis")}</button>
     ${open && html`<div class="pop right" role="group" aria-label="More">
@@ -55,7 +55,7 @@ export function More({ here, info, route, delivers, flows, model, choose }) {
       ${act("Rename", "pencil", () => setRenaming(true), !begun)}
       ${!delivers && act(`Files of other conversations${info?.related?.length ? ` (${info.related.length})` : ""}`, "link", () => setRelating(true), !begun)}
       ${act(info?.pinned ? "Unpin" : "Pin", "pin", () => api.change(id, { pinned: !info?.pinned }).then(refresh), !begun)}
-      ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => archive(id, title, !info?.archived), !begun)}
+      ${act(info?.archived ? "Bring back from the archive" : "Archive", "archive", () => archive(id, name, !info?.archived), !begun)}
       ${here.session.files.size > 0 && html`<a class="opt" href=${api.zipOf(id)} download onClick=${() => setOpen(false)}>${icon("download")}<span class="grow">Download all files</span></a>`}
       ${act("Delete", "trash", remove)}</div>`}
     ${relating && html`<${Related} id=${id} info=${info} close=${() => setRelating(false)} />`}

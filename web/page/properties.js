@@ -22,6 +22,6 @@ export function lexDocument(text) {
 }
 
 // Properties are folded. What is written of them is set into it.
-export const Properties = ({ children }) => html`<details class="did"><summary class="acts">Properties${icon("chevron-down", "chev")}</summary>${children}</details>`;
+export const Properties = ({ children, open = false }) => html`<details class="did" open=${open}><summary class="acts">Properties${icon("chevron-down", "chev")}</summary>${children}</details>`;
 
 export const drawProperties = (token, key) => html`<${Properties} key=${key}><pre tabindex="0"><code>${token.text}</code></pre><//>`;

@@ -6,7 +6,7 @@ import { copy } from "./copy.js";
 import { hour, money, nameOf, size } from "./format.js";
 import { address, go } from "./route.js";
 import { agentOf, app, castOf, isFlow, pipeline } from "./state.js";
-import { html, icon, useEffect, useState } from "./view.js";
+import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
 
@@ -87,7 +87,7 @@ const catalogue = {
     (acts, c) => [app.me.operator && ["Replace the key", () => { location.hash = "#/settings/models"; }], other(acts, c), again(acts)]],
   rate_limited: ["clock", (c) => `${c.p} asks us to slow down`, (c) => `Too many requests in a short time${c.until > Date.now() ? `; it can be asked again at ${moment(c.until)}` : ""}. Your question is kept.`, (acts, c) => [again(acts), other(acts, c)], "soft"],
   quota_spent: ["coins", (c) => `The account at ${c.p} has no credit left`, (c, acts) => `Your question is kept. ${app.me.operator ? `Top up the account${orOther(acts, ", or use another model")}.` : operator}`, (acts, c) => [other(acts, c), again(acts)]],
-  provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It did not answer. Your question is kept.${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts, c)]],
+  provider_down: ["server", (c) => `${c.p} has a problem`, (c, acts) => `It gave no answer. Your question is kept.${sofar(c, acts)}`, (acts, c) => [...beginAgain("Try again")(acts, c), other(acts, c)]],
   model_unknown: ["cpu", (c) => `${c.p} has no model of this name any more`, (c, acts) => (hasOther(acts) ? "Choose another one, and go on where it stopped." : `No other one can be chosen here. ${app.me.operator ? "Set one up, and go on where it stopped." : operator}`),
     (acts, c) => [hasOther(acts) ? ["Choose another", choose(acts, c)] : setUp(), (!hasOther(acts) || isCast(acts)) && again(acts)]],
   answer_cut: ["zap", (c) => `${c.problem?.code === "timeout" && !c.half ? "The model did not answer in time" : "The answer broke off"}${often(c.tries)}`, (c, acts) => `${c.problem?.code === "timeout" ? "Nothing more came from the model, and the connection to it was ended." : "The connection to the model ended in the middle of the answer."} Nothing half-written was saved as a file.${sofar(c, acts)}`, beginAgain("Ask again")],
@@ -161,12 +161,14 @@ export function Trouble({ code, context = {}, acts = {} }) {
   const buttons = offers(acts, values).filter(Boolean);
   const [copied, setCopied] = useState(false);
   const [isLeft, setLeft] = useState(false);
+  const pressed = useRef(-Infinity); // the second click of a double click does nothing
+  const once = (act) => () => performance.now() - pressed.current > 1000 && ((pressed.current = performance.now()), act());
   const copyDetails = () => copy(`${code || "unknown"}\n${values.detail ?? ""}`, "").then(setCopied);
   if (isLeft) return html`<div class="acts">${icon(drawing)}<span>${title(values)}</span></div>`;
   return html`<div class=${"trouble " + look} role=${look ? undefined : "alert"}>
     ${icon(drawing)}<b>${title(values)}</b>
     <p>${values.elsewhere ? elsewhere(text(values, acts)) : text(values, acts)}</p>
-    ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && (look !== "soft" || code === "interrupted") ? "primary sm" : "sm"} onClick=${act === leave ? () => setLeft(true) : act}>${name}</button>`)}</div>`}
+    ${buttons.length > 0 && html`<div class="row wrap">${buttons.map(([name, act], i) => html`<button type="button" key=${name} class=${i === 0 && (look !== "soft" || code === "interrupted") ? "primary sm" : "sm"} onClick=${once(act === leave ? () => setLeft(true) : act)}>${name}</button>`)}</div>`}
     ${values.detail && html`<details open=${!(code in catalogue) && !context.problem}><summary>${icon("chevron-right", "chev")}${code === "context_full" ? "Read the summary" : "What exactly was said"}</summary><pre tabindex="0">${values.detail}</pre>
       <button type="button" class="ghost sm" onClick=${copyDetails}>${icon("copy")}${copied ? "Copied" : "Copy details"}</button></details>`}
   </div>`;

@@ -2,6 +2,7 @@
 
 import { capital, isNoTool, nameOf, nameOfPhase, states } from "./format.js";
 import { plainPath } from "./forms.js";
+import { agentOf } from "./state.js";
 
 const file = (args) => plainPath(args?.file_path ?? args?.path ?? args?.name ?? "");
 const base = (path) => path.split("/").at(-1);
@@ -19,7 +20,7 @@ const tools = {
   edit_file: ["pencil", (a) => `changing ${base(file(a))}`, (a) => `Changed ${base(file(a))}`, (n) => `Changed ${n} files`],
   "save, not": ["download", (a) => `saving ${base(file(a))}`, (a) => `Did not save ${base(file(a)) || "a file"}`, (n) => `did not save ${n} files`],
   execute_workflow: ["workflow", (a) => `opening the workflow ${workflow(a)}`, (a) => `Opened the workflow ${workflow(a)}`, (n) => `Opened ${n} workflows`],
-  invoke_agent: ["users", (a) => `asking ${a?.agent_id ?? "a colleague"}`, (a) => `Asked ${a?.agent_id ?? "a colleague"}`, (n) => `Asked ${n} colleagues`],
+  invoke_agent: ["users", (a) => `asking ${colleague(a)}`, (a) => `Asked ${colleague(a)}`, (n) => `Asked ${n} colleagues`],
   use_skill: ["book-open", (a) => `reading up on ${a?.name ?? "a skill"}`, (a) => `Read up on ${a?.name ?? "a skill"}`, (n) => `Used ${n} skills`],
   search_skills: ["book-open", () => "looking for know-how", () => "Looked for know-how", () => "Looked for know-how"],
   web_search: ["search", (a) => "searching the web for" + quoted(a?.query), (a) => "Searched the web for" + quoted(a?.query), () => "searched the web"],
@@ -77,7 +78,8 @@ const documentIn = (a) => (written[a?.phase] ? `“${written[a.phase]}”` : bas
 
 const phaseIn = (a) => (a?.phase ? nameOfPhase(String(a.phase)).toLowerCase() : "a phase");
 
-const workflow = (a) => quoted(nameOf(plainPath(a?.workflow_path ?? "").replace(/\/workflow\.\w+$/, ""))).trim();
+const workflow = (a) => quoted(nameOf(plainPath(a?.workflow_path ?? "").replace(/\/workflow\.\w+$/, "").replace(/(^|\/)workflow-(?=[\w-]+\.\w+$)/, "$1"))).trim();
+const colleague = (a) => (a?.agent_id ? agentOf(a.agent_id).name : "a colleague");
 
 function host(url) {
   try {
