@@ -72,7 +72,7 @@ func inLine(line, above string) (prompt string, options []string) {
 			return "", nil
 		}
 		letters[letter] = true
-		isMeant = isMeant || isForWord(letter, label)
+		isMeant = isMeant || isForWord(letter, label) || letter[0] >= utf8.RuneSelf && strings.HasSuffix(prompt, ":") // in a language whose words we do not know
 		options = append(options, "["+letter+"] "+label)
 	}
 	if !isMeant {

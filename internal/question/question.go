@@ -11,15 +11,18 @@ import (
 // A Choice is an answer that a question offers itself.
 type Choice struct{ Label, Description string }
 
+// letter is what a menu may have in other scripts than ours. Those of words have none.
+const letter = `[\p{Arabic}\p{Cyrillic}\p{Greek}\p{Hebrew}]`
+
 // listed choices are lines such as "1. Two banks: never full", "- [A] Advanced" or "**C)** Continue".
 // A line that is bold as a whole is one only with brackets: "**2. Banks**" is a heading.
-var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)])\s+|\*\*(\d{1,2}[.)]|[A-Za-z][.)])\*\*\s+|[*_` + "`" + `]{0,2}(\[[*_]{0,2}[A-Za-z0-9]{1,3}[*_]{0,2}\])[*_` + "`" + `]{0,2}\s+)(.+?)\s*$`)
+var listed = regexp.MustCompile(`^\s*(?:[-*]\s+)?(?:(\d{1,2}[.)]|\[?[A-Za-z]\]?[.)])\s+|\*\*(\d{1,2}[.)]|[A-Za-z][.)])\*\*\s+|[*_` + "`" + `]{0,2}(\[[*_]{0,2}(?:[A-Za-z0-9]{1,3}|` + letter + `)[*_]{0,2}\])[*_` + "`" + `]{0,2}\s+)(.+?)\s*$`)
 
 var (
 	// ticked is a line of a list of things to do, and lettered one of a menu, which may have an X
 	// to exit with.
 	ticked   = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,2}[.)])\s+\[[xX]\]\s`)
-	lettered = regexp.MustCompile(`(?m)^\s*(?:[-*+]\s+)?[*_` + "`" + `]{0,2}\[[*_]{0,2}[A-WY-Za-wy-z][*_]{0,2}\][*_` + "`" + `]{0,2}\s`)
+	lettered = regexp.MustCompile(`(?m)^\s*(?:[-*+]\s+)?[*_` + "`" + `]{0,2}\[[*_]{0,2}(?:[A-WY-Za-wy-z]|` + letter + `)[*_]{0,2}\][*_` + "`" + `]{0,2}\s`)
 )
 
 const (
@@ -278,7 +281,7 @@ var (
 	offers = regexp.MustCompile(`(?i)\b(?:men[uü]|options?|optionen)(?:[^\pL]|$)`)
 	order  = regexp.MustCompile(`(?i)^[\s*_]*(?:please,?\s+|now,?\s+)?(?:choose|pick|select)\b`)
 	// manner says how to answer, and may follow the question: "One sentence is enough."
-	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
+	manner = regexp.MustCompile(`(?i)^[\s*_]*(?:\(.{1,100}\)[\s*_]*|\[[^\]/]{1,40}(?:/[^\]/]{1,40})+\][\s*_]*|(?:please|just|simply|choose|pick|select|answer|reply|type|enter|tell me|say|give|for example|e\.g\.|one (?:word|sentence|line)|a (?:word|sentence|line|number|few words))\b.{0,100})$`)
 )
 
 // withoutManner is an answer without the line or the sentence that says how to answer what
@@ -289,7 +292,10 @@ func withoutManner(answer string) string {
 	}
 	if at := strings.LastIndexAny(answer, marks); at >= 0 {
 		_, width := utf8.DecodeRuneInString(answer[at:])
-		if manner.MatchString(answer[at+width:]) {
+		if rest := answer[at+width:]; manner.MatchString(rest) {
+			if strings.Contains(rest, "**") && strings.Count(answer[:at], "**")%2 == 1 {
+				return answer[:at+width] + "**"
+			}
 			return answer[:at+width]
 		}
 	}
@@ -298,7 +304,7 @@ func withoutManner(answer string) string {
 
 var (
 	// option is what a menu offers: "[C] Continue", on a line of its own or among others.
-	option = regexp.MustCompile(`(?:^|[\s"'“”«*_:,|/>(` + "`" + `])\[[*_]{0,2}([A-Za-z]{1,3})[*_]{0,2}\][*_]{0,2}\s+[*_]{0,2}(\S)`)
+	option = regexp.MustCompile(`(?:^|[\s"'“”«*_:,|/>(` + "`" + `])\[[*_]{0,2}([A-Za-z]{1,3}|` + letter + `)[*_]{0,2}\][*_]{0,2}\s+[*_]{0,2}(\S)`)
 	// toGoOn asks for a word, and then goes on: "Type C to continue".
 	toGoOn = regexp.MustCompile(`(?i)\b(?:press|type|enter|reply|say|select|choose)\b[^.\n]{1,30}\bto (?:continue|proceed)\b`)
 )

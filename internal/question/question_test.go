@@ -277,13 +277,20 @@ func TestWhatAnAnswerEndsWith(t *testing.T) {
 		ok      bool
 		choices int
 	}{
-		"What is it called?":           {true, 0},
-		"It is called Lantern.":        {false, 0},
-		"Comment s'appelle-t-il ?":     {true, 0},
-		"叫什么名字？":                       {true, 0},
-		"Which one?\n\n1. A\n2. B":     {true, 2},
-		"This was done:\n\n1. A\n2. B": {false, 2},
-		"**4. Menu**\n\n\"[C] Continue - Save this and move on (Step 2 of 11)\"":                                  {true, 0},
+		"What is it called?":                           {true, 0},
+		"Shall I save it? [y/n]":                       {true, 0},
+		"**Is this complete and correct? [yes/edit]**": {true, 0},
+		"It is saved. [draft/final]":                   {false, 0},
+		"اختر أحد الخيارات: [أ] تعمق [ب] فريق [ج] متابعة":                        {true, 3},
+		"اختر أحد الخيارات:\n\n[أ] تعمق\n[ب] فريق\n[ج] متابعة":                   {true, 3},
+		"Выберите: [А] Подробнее [П] Команда [Д] Дальше":                         {true, 3},
+		"[注] 先写。\n[图] 后画。":                                                       {false, 0},
+		"It is called Lantern.":                                                  {false, 0},
+		"Comment s'appelle-t-il ?":                                               {true, 0},
+		"叫什么名字？":                                                                 {true, 0},
+		"Which one?\n\n1. A\n2. B":                                               {true, 2},
+		"This was done:\n\n1. A\n2. B":                                           {false, 2},
+		"**4. Menu**\n\n\"[C] Continue - Save this and move on (Step 2 of 11)\"": {true, 0},
 		"Display: \"**Select:** [A] Advanced Elicitation [P] Party Mode [C] Continue to Vision (Step 2b of 13)\"": {true, 3},
 		"Draft complete.\n\n[A] Advanced Elicitation\n[P] Party Mode\n[C] Continue":                               {true, 3},
 		"- **[C]** Continuer\n- **[E]** Éditer":                                                                   {true, 2},
@@ -328,6 +335,15 @@ func TestWhatAnAnswerEndsWith(t *testing.T) {
 		_, choices, ok := In(answer)
 		if ok != want.ok || ok && len(choices) != want.choices {
 			t.Errorf("%q: %v, %v; want %v", answer, choices, ok, want)
+		}
+	}
+}
+
+// What says how to answer is left out of what is asked, with the marks around it.
+func TestHowToAnswerIsNotAsked(t *testing.T) {
+	for answer, want := range map[string]string{"Shall I save it? [y/n]": "Shall I save it?", "**Is it complete? [yes/edit]**": "**Is it complete?**", "**Is it complete?** (y/n)": "**Is it complete?**"} {
+		if asked, _, ok := In(answer); !ok || asked != want {
+			t.Errorf("%q asks %q, %v", answer, asked, ok)
 		}
 	}
 }

@@ -60,7 +60,7 @@ export function blocksOf(items) {
 
 // listed is what a line begins with that offers a choice: "1. ", "- b) ", "[C] ". In a menu in one
 // line a letter stands before each.
-const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[a-z0-9]{1,3}\])\s+/i, letter = /[\s>(]*\[[a-z]+\]\s+/i;
+const listed = /^\s*(?:[-*]\s+)?(?:\d{1,2}[.)]|\[?[a-z]\]?[.)]|\[[\p{L}0-9]{1,3}\])\s+/iu, letter = /[\s>(]*\[\p{L}+\]\s+/u;
 const plain = (text) => text.replace(/\*\*|`/g, "");
 
 // withoutChoices is a question without its choices, which are shown on their own. What it says of
