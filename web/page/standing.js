@@ -74,16 +74,17 @@ const counted = {
   requirements: ["user_stories", "story", "stories"], architecture: ["decisions", "decision", "decisions"], discovery: ["relevant_files", "file that matters", "files that matter"], planning: ["steps", "step", "steps"],
 };
 
-// cameOf is what came of a phase that is done, in a few words: "11 stories".
-function cameOf({ name, state, result }) {
-  const [key, one, several] = (state === "done" && counted[name]) || [], n = result?.outputs?.[key]?.length;
+// cameOf is what came of a phase that is done, in a few words: "11 stories". Of planning that is the
+// plan as it is, which a person may have changed.
+function cameOf({ name, state, result }, plan) {
+  const [key, one, several] = (state === "done" && counted[name]) || [], n = ((name === "planning" && plan?.steps) || result?.outputs?.[key])?.length;
   return n > 0 && `${n} ${n === 1 ? one : several}`;
 }
 
 // standingOf says in a line how a phase stands, what came of it, and what it has taken, where that
 // is worth a word.
-export function standingOf(p, waits = false) {
-  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, !waits && cameOf(p), p.ms >= 1000 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
+export function standingOf(p, waits = false, plan = null) {
+  const parts = [waits ? states.waiting[0] : states[p.state]?.[0] ?? p.state, !waits && cameOf(p, plan), p.ms >= 1000 && `worked ${duration(p.ms)}`, p.waited >= 1000 && `waited ${duration(p.waited)} for you`, p.rounds > 1 && `${p.rounds} rounds`];
   return parts.filter(Boolean).join(", ");
 }
 

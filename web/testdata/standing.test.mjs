@@ -52,6 +52,17 @@ test("a phase that is done says what came of it, and no time that is none", () =
   assert.equal(standingOf(phasesOf(s)[0], true), "waits for you");
 });
 
+test("planning has as many steps as the plan has by now", () => {
+  const { s, begin, phase } = log();
+  begin("d");
+  phase("d", "planning#1", 2, { status: "success", outputs: { steps: [{ id: "1" }, { id: "2" }] } });
+  const [planning] = phasesOf(s).filter((p) => p.name === "planning"), plan = (n) => ({ steps: Array.from({ length: n }, (_, i) => ({ id: String(i) })) });
+  assert.equal(standingOf(planning), "done, 2 steps, worked 2.0 s");
+  assert.equal(standingOf(planning, false, plan(4)), "done, 4 steps, worked 2.0 s");
+  assert.equal(standingOf(planning, false, plan(1)), "done, 1 step, worked 2.0 s");
+  assert.equal(standingOf(planning, true, plan(4)), "waits for you, worked 2.0 s");
+});
+
 test("a phase that failed is not called partly done anywhere, and is worked on while it is", () => {
   const { s, begin, add, phase } = log();
   begin("d");
