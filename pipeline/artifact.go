@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -92,8 +93,12 @@ func (d *delivery) keep(ctx context.Context, run *troupe.Run, in writeRequest) (
 
 // send uploads an artifact that was written.
 func (d *delivery) send(ctx context.Context, run *troupe.Run, s Saved, in writeRequest) (Saved, error) {
+	key := run.Session() + "\n" + s.Path + "\n" + s.SHA256
+	if in.Edition > 0 {
+		key += "\n" + strconv.Itoa(in.Edition)
+	}
 	_, err := run.Call(ctx, d.upload, uploadRequest{
-		Path: s.Path, SHA256: s.SHA256, Key: hashOf(run.Session() + "\n" + s.Path + "\n" + s.SHA256),
+		Path: s.Path, SHA256: s.SHA256, Key: hashOf(key),
 		Phase: in.Phase, Description: in.Description, Tags: in.Tags,
 	})
 	if err != nil {

@@ -47,6 +47,8 @@ type writeRequest struct {
 	Phase       string   `json:"phase,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
+	// Edition tells documents apart that are uploaded again as they once were.
+	Edition int `json:"edition,omitempty"`
 }
 
 type writeResult struct {

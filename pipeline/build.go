@@ -56,7 +56,7 @@ func (w *work) planned() (path string, steps int) {
 // lookUp finds one step of the plan. One that cannot be found is an empty passage.
 func (w *work) lookUp(ctx context.Context, plan string, n int) (planStep, error) {
 	step := planStep{Step: n}
-	result, err := w.run.Call(ctx, w.delivery.plan, planRequest{Feature: w.at.feature, Step: n, Plan: plan})
+	result, err := w.run.Call(ctx, w.delivery.plan, planRequest{Feature: w.at.feature, Step: n, Plan: plan, Edited: w.Plan != nil})
 	if err != nil {
 		why, err := isToolFailure(err)
 		if err != nil {

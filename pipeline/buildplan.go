@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type planRequest struct {
 	Step    int    `json:"step"`
 	// Plan is the path of the plan in the output root, where that is known.
 	Plan string `json:"plan,omitempty"`
+	// Edited says that a person has changed it: what the knowledge base finds may be of
+	// the plan as it was.
+	Edited bool `json:"edited,omitempty"`
 }
 
 // A planStep is what is known of one step of a plan.
@@ -42,7 +46,10 @@ type planStep struct {
 func planTool(knowledgeFor func(user string) Knowledge, output func(string) (*workspace.Workspace, error)) troupe.Tool {
 	return troupe.NewToolWithCall(toolPlan, "Looks up one step of a plan.",
 		func(ctx context.Context, call *troupe.Invocation, in planRequest) (planStep, error) {
-			nearest, err := queryStep(ctx, knowledgeFor(call.User), in)
+			nearest, err := planStep{Step: in.Step, Note: "a person has changed the plan"}, error(nil)
+			if !in.Edited {
+				nearest, err = queryStep(ctx, knowledgeFor(call.User), in)
+			}
 			if err == nil && nearest.Found || in.Plan == "" {
 				return nearest, err
 			}
@@ -51,7 +58,7 @@ func planTool(knowledgeFor func(user string) Knowledge, output func(string) (*wo
 				var content string
 				if content, failure = ws.ReadFile(loc); failure == nil {
 					if passage := stepOf(content, in.Step); passage != "" {
-						return planStep{Step: in.Step, Passage: passage, Found: true, Source: in.Plan, Note: noteOf(err)}, nil
+						return planStep{Step: in.Step, Passage: passage, Found: true, Source: in.Plan, Note: cmp.Or(nearest.Note, noteOf(err))}, nil
 					}
 				}
 			}

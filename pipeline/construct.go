@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/checks"
@@ -18,10 +17,14 @@ func (w *work) construct(ctx context.Context, s *phaseStep, in troupe.Handoff) e
 		return err
 	}
 	for range maxSteps * 2 {
-		plan, err := call[Plan](ctx, w.run, w.delivery.tools.readPlan, struct{}{})
+		read, err := call[planRead](ctx, w.run, w.delivery.tools.readPlan, struct{}{})
+		if err == nil {
+			err = w.follow(ctx, &read)
+		}
 		if err != nil {
 			return err
 		}
+		plan := read.Plan
 		step := plan.next()
 		if step == nil || w.stopped || w.mustStop() {
 			return w.concludeSteps(ctx, &plan)
@@ -61,8 +64,9 @@ type stepFacts struct {
 func (w *work) constructStep(ctx context.Context, s *phaseStep, in troupe.Handoff, plan Plan, step PlanStep) (record StepRecord, measured stepFacts, err error) {
 	n := slices.IndexFunc(plan.Steps, func(p PlanStep) bool { return p.ID == step.ID }) + 1
 	var passage planStep
-	if path, _ := w.planned(); path != "" && !strings.HasPrefix(step.ID, "fix-") && !strings.HasPrefix(step.ID, "wish-") {
-		found, err := w.lookUp(ctx, path, n)
+	if path, _ := w.planned(); path != "" && !step.isAdded() {
+		at := slices.IndexFunc(plan.planned(), func(p PlanStep) bool { return p.ID == step.ID }) + 1
+		found, err := w.lookUp(ctx, path, at)
 		if err != nil {
 			return record, measured, err
 		}

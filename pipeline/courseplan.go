@@ -97,7 +97,15 @@ func (c *course) keepDocuments(ctx context.Context) error {
 	if paths == nil {
 		return nil
 	}
-	r, err := call[commitResult](ctx, c.run, c.tools.keepDocs, keepDocsRequest{state: c.now, At: c.run.Now(), Feature: c.at.feature, Paths: paths})
+	in := keepDocsRequest{state: c.now, At: c.run.Now(), Feature: c.at.feature, Paths: paths}
+	r, err := call[keepDocsResult](ctx, c.run, c.tools.keepDocs, in)
+	if err == nil && r.Outdated != nil {
+		if _, err := c.amendPlan(ctx, c.run, c.results(), r.Outdated); err != nil {
+			return err
+		}
+		in.AsTheyAre = true
+		r, err = call[keepDocsResult](ctx, c.run, c.tools.keepDocs, in)
+	}
 	if err == nil {
 		c.now = r.state
 	}

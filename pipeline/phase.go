@@ -39,6 +39,9 @@ type Result struct {
 	Review    *review  `json:"review,omitempty"`
 	// Stopped says that a person ended it after a step.
 	Stopped bool `json:"stopped,omitempty"`
+	// Plan is what was carried out, of an implementation, where a person has changed the
+	// plan that planning had come to.
+	Plan *Plan `json:"plan,omitempty"`
 }
 
 // opens reports whether the gate to the next phase is open.
@@ -106,6 +109,11 @@ func (s *phaseStep) begin(run *troupe.Run, in troupe.Handoff) (*work, error) {
 	} {
 		if err := redecode(part.from, part.into); err != nil {
 			return nil, fmt.Errorf("phase %s: what it is handed: %w", s.phase.Name, err)
+		}
+	}
+	for i := range w.earlier {
+		if changed := w.earlier[i].Plan; changed != nil {
+			w.earlier = withPlan(w.earlier, changed)
 		}
 	}
 	w.given = more.Given

@@ -285,15 +285,7 @@ func (p *Plan) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Implementation plan\n")
 	for i, s := range p.Steps {
-		fmt.Fprintf(&b, "\n## Step %d: %s\n\n%s\n", i+1, s.Title, s.Goal)
-		for _, part := range []struct {
-			name  string
-			items []string
-		}{{"Files", s.Files}, {"Depends on", s.DependsOn}, {"Acceptance", s.Acceptance}} {
-			if len(part.items) > 0 {
-				fmt.Fprintf(&b, "\n%s: %s\n", part.name, strings.Join(part.items, ", "))
-			}
-		}
+		b.WriteString("\n" + s.section(i+1, 2))
 	}
 	return b.String()
 }

@@ -118,6 +118,35 @@ func TestAPlanIsWrittenAsADocument(t *testing.T) {
 	}
 }
 
+// The document of a plan is amended in whatever form it has.
+func TestTheDocumentOfAPlanIsAmended(t *testing.T) {
+	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}, {ID: "2", Title: "Two", Goal: "Do two."}}
+	changed := []PlanStep{{ID: "1", Title: "One", Goal: "New:\n\n## Step 7: no step\n\n# Part\n\n```\n# code\n```", Files: []string{"a.go"}}, was[1]}
+	const section = "Step 1: One\n\nNew:\n\nStep 7: no step\n\n### Part\n\n```\n# code\n```\n\nFiles: a.go\n"
+	for name, c := range map[string]struct {
+		text string
+		now  []PlanStep
+		want string
+	}{
+		"nothing":    {"Head\n\n## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\n", was, "Head\n\n## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\n"},
+		"changed":    {"## Step 1: One\nA\n## Step 2 - Two\nB\n### Step 2.1: Half\nC\n", changed, "## " + section + "\n## Step 2 - Two\nB\n### Step 2.1: Half\nC\n"},
+		"reordered":  {"## Step 1: One\nA\n## Step 2: Two\nB\n### Step 2.1: Half\nC\n## Step 2.2: More\nD\n## Risks\nE", []PlanStep{was[1], was[0]}, "## Step 1: Two\nB\n### Step 1.1: Half\nC\n## Step 1.2: More\nD\n\n## Step 2: One\nA\n\n## Risks\nE\n"},
+		"dropped":    {"## Step 1: One\nA\n## Step 2: Two\n```\n# code\n```\n# End\n", was[1:], "## Step 1: Two\n```\n# code\n```\n\n# End\n"},
+		"a list":     {"Plan:\n1. One\n   A\n2. Two\n   B\n\n# End\n", changed, "Plan:\n## " + section + "\n## Step 2: Two\n\n   B\n\n# End\n"},
+		"deeper":     {"# Plan\n### 1. One\nA\n### 2. Two\nB\n", []PlanStep{was[1]}, "# Plan\n### Step 1: Two\n\nB\n"},
+		"no steps":   {"We do it.\n", was, "# Implementation plan\n\n## Step 1: One\n\nDo one.\n\n## Step 2: Two\n\nDo two.\n"},
+		"none of it": {"## Step 1: One\nA\n", was, "## Step 1: One\nA\n\n## Step 2: Two\n\nDo two.\n"},
+	} {
+		got := amendDocument(c.text, was, c.now)
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+		if again := amendDocument(got, c.now, c.now); again != got {
+			t.Errorf("%s: amended again it is %q", name, again)
+		}
+	}
+}
+
 func TestPlansAreComparedStepByStep(t *testing.T) {
 	was := planOfSteps(PlanStep{ID: "1", Title: "One"}, PlanStep{ID: "2", Title: "Two", Status: StepTodo}, PlanStep{ID: "3", Title: "Three", Files: []string{"a"}}, PlanStep{ID: "4", Title: "Four"})
 	for name, c := range map[string]struct {

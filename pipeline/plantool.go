@@ -36,6 +36,8 @@ type planUpdate struct {
 	Step  *PlanStep  `json:"step,omitempty"`
 	Add   []PlanStep `json:"add,omitempty"`
 	After string     `json:"after,omitempty"`
+	// Documented is what the plan's document is about to say of it.
+	Documented *documented `json:"documented,omitempty"`
 }
 
 // planFile is where a session's plan is on file.
@@ -53,15 +55,15 @@ func (s *workshop) readPlan(session string) (*Plan, error) {
 
 // readPlanTool reads the plan as it is on file: a person may have edited it.
 func (s *workshop) readPlanTool() troupe.Tool {
-	return siteTool(toolReadPlan, "Reads the plan.", func(_ context.Context, call *troupe.Invocation, _ struct{}) (Plan, error) {
-		p, err := s.readPlan(call.Run.Session())
+	return siteTool(toolReadPlan, "Reads the plan.", func(_ context.Context, call *troupe.Invocation, _ struct{}) (planRead, error) {
+		p, err := s.readEdited(call.Run.Session())
 		if errors.Is(err, fs.ErrNotExist) {
-			return Plan{}, nil
+			return planRead{}, nil
 		}
 		if err != nil {
-			return Plan{}, fmt.Errorf("%s: %w", s.planFile(call.Run.Session()), err)
+			return planRead{}, fmt.Errorf("%s: %w", s.planFile(call.Run.Session()), err)
 		}
-		return *p, nil
+		return p, nil
 	})
 }
 
@@ -74,6 +76,9 @@ func (s *workshop) writePlanTool() troupe.Tool {
 			if p, err = s.readPlan(session); err != nil {
 				return Plan{}, err
 			}
+		}
+		if in.Documented != nil {
+			return *p, s.writeDocumented(session, in.Documented)
 		}
 		if in.Step != nil {
 			if old := p.step(in.Step.ID); old != nil {
@@ -95,6 +100,11 @@ func (s *workshop) writePlanTool() troupe.Tool {
 		if err := p.Check(); err != nil {
 			return Plan{}, err
 		}
+		if in.Plan != nil {
+			if err := s.writeDocumented(session, &documented{Plan: *p}); err != nil {
+				return Plan{}, err
+			}
+		}
 		return *p, replaceFile(s.planFile(session), p.YAML())
 	})
 }
@@ -108,6 +118,7 @@ type document struct {
 
 type documentsRequest struct {
 	Documents []document `json:"documents" jsonschema:"phase and path of each"`
+	Whole     bool       `json:"whole,omitempty" jsonschema:"leave nothing out for want of room"`
 }
 
 type documentsResult struct {
@@ -130,7 +141,9 @@ func (s *workshop) documentsTool() troupe.Tool {
 				continue
 			}
 			d.Content = "(there is no room for it here: read_document shows it)"
-			if room > 0 {
+			if in.Whole {
+				d.Content = text
+			} else if room > 0 {
 				d.Content = clipText(text, min(maxDocument, room))
 				room -= len(d.Content)
 			}
@@ -157,11 +170,24 @@ type keepDocsRequest struct {
 	At      time.Time `json:"at"`
 	Feature string    `json:"feature"`
 	Paths   []string  `json:"paths"`
+	// AsTheyAre has them committed though the plan's may be outdated.
+	AsTheyAre bool `json:"as_they_are,omitempty"`
+}
+
+type keepDocsResult struct {
+	commitResult
+	// Outdated says that nothing was committed, because a person has changed the plan.
+	Outdated *outdated `json:"outdated,omitempty"`
 }
 
 // keepDocsTool commits the documents of the phases, at their own paths.
 func (s *workshop) keepDocsTool() troupe.Tool {
-	return onSite(s, toolKeepDocs, "Commits the documents of the phases.", func(ctx context.Context, o *openSite, in keepDocsRequest) (out commitResult, err error) {
+	return onSite(s, toolKeepDocs, "Commits the documents of the phases.", func(ctx context.Context, o *openSite, in keepDocsRequest) (out keepDocsResult, err error) {
+		out.state = in.state
+		if plan, err := s.readEdited(o.session); err == nil && plan.Outdated != nil && !in.AsTheyAre {
+			out.Outdated = plan.Outdated
+			return out, nil
+		}
 		if out.state, err = o.find(ctx, in.state, in.At); err != nil {
 			return out, err
 		}

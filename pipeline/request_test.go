@@ -17,13 +17,13 @@ func TestAnArtifactIsMadeOfWhatAnAgentDescribes(t *testing.T) {
 		artifact Artifact
 		want     string
 	}{
-		{Artifact{Path: "a/b.md", Content: "x", Type: "file"}, "{a/b.md x file qa  []}"},
-		{Artifact{Path: "a/", Name: "x/b.md", Type: "gkchatty"}, "{a/b.md  gkchatty qa  []}"},
-		{Artifact{Path: "a/", Type: "other"}, "{a/  file qa  []}"},
-		{Artifact{Name: "b.md"}, "{specs/qa/b.md  file qa  []}"},
-		{Artifact{Path: "YYYY-MM-DD-<feature>.md"}, "{2026-01-02-todo.md  file qa  []}"},
-		{Artifact{Path: "a", Metadata: map[string]any{"description": "d", "tags": []any{"one", 2, "three"}}}, "{a  file qa d [one three]}"},
-		{Artifact{Path: "a", Metadata: map[string]any{"description": 1, "tags": "one"}}, "{a  file qa  []}"},
+		{Artifact{Path: "a/b.md", Content: "x", Type: "file"}, "{a/b.md x file qa  [] 0}"},
+		{Artifact{Path: "a/", Name: "x/b.md", Type: "gkchatty"}, "{a/b.md  gkchatty qa  [] 0}"},
+		{Artifact{Path: "a/", Type: "other"}, "{a/  file qa  [] 0}"},
+		{Artifact{Name: "b.md"}, "{specs/qa/b.md  file qa  [] 0}"},
+		{Artifact{Path: "YYYY-MM-DD-<feature>.md"}, "{2026-01-02-todo.md  file qa  [] 0}"},
+		{Artifact{Path: "a", Metadata: map[string]any{"description": "d", "tags": []any{"one", 2, "three"}}}, "{a  file qa d [one three] 0}"},
+		{Artifact{Path: "a", Metadata: map[string]any{"description": 1, "tags": "one"}}, "{a  file qa  [] 0}"},
 	} {
 		if got := fmt.Sprint(w.request(c.artifact)); got != c.want {
 			t.Errorf("%+v: got %s", c.artifact, got)

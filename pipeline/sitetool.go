@@ -155,14 +155,19 @@ func (s *workshop) takeOver(from, session string) error {
 	if err := os.CopyFS(filepath.Join(s.folder(session), DocumentsDir), os.DirFS(filepath.Join(other, DocumentsDir))); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(other, PlanFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	for _, name := range []string{documentedFile, PlanFile} {
+		data, err := os.ReadFile(filepath.Join(other, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = replaceFile(filepath.Join(s.folder(session), name), data)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return replaceFile(s.planFile(session), data)
+	return nil
 }
 
 // choose decides where a new delivery works.
