@@ -177,7 +177,7 @@ func TestAShortKeyIsTaken(t *testing.T) {
 	if status, text := request(s, "POST", "/api/providers/gateway/test", ""); status != http.StatusOK || !strings.Contains(text, `"state":"answers"`) {
 		t.Errorf("%d %s", status, text)
 	}
-	if status, text := put("sk-good"); status != http.StatusUnprocessableEntity || !strings.Contains(text, "gateway does not accept this key; the one that is set stays") {
+	if status, text := put("sk-good"); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Gateway does not accept this key; the one that is set stays") {
 		t.Errorf("%d %s", status, text)
 	}
 }

@@ -198,7 +198,7 @@ func TestAFlowThatIsOverSaysWhatCameOfIt(t *testing.T) {
 	b.holds("!find('.graph .chip svg.acc')")
 	b.picture("flow-failed")
 	b.click(".node", "writer")
-	b.sees(".panel .trouble", "The provider does not understand the request")
+	b.sees(".panel .trouble", "stub does not understand the request")
 	b.lacks(".panel", "Nothing.")
 	b.picture("flow-failed-panel")
 	b.click(".panel button[aria-label=Close]", "")

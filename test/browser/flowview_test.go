@@ -52,7 +52,7 @@ func TestTheCardAboveADrawingStandsApart(t *testing.T) {
 	b := open(t, h.link)
 	b.sees(".agent", "finder")
 	b.looksAt(h.runs(t, "line", "Line of otters"), "flow")
-	b.sees(".graph .trouble", "The provider does not understand the request")
+	b.sees(".graph .trouble", "stub does not understand the request")
 	b.holds("find('.graph .trouble').getBoundingClientRect().bottom <= find('.ground').getBoundingClientRect().top - 10")
 	b.picture("flow-card-apart")
 }
