@@ -36,7 +36,7 @@ agents: {writer: {instructions: You write., tools: [write_file], write: {handboo
 	value[any](b, "void all('.doc button').at(-1).click()")
 	b.sees(".panel .sheet", "They swim and dive.")
 	b.sees(".panel .bar .folder", "handbook")
-	b.sees(".panel .bar .name", "otters.md")
+	b.sees(".panel .bar .folder + .cut", "otters.md")
 	b.holds("find('.panel .sheet input[type=checkbox]').disabled && !find('.panel [aria-label=Edit]')")
 	b.click(".panel .seg button", "Changes")
 	b.sees(".panel .sheet ins", "and dive")

@@ -17,7 +17,7 @@ import { shortName } from "./models.js";
 import { useRoute } from "./route.js";
 import { RemovePerson, RemoveProvider, RemoveToolServer } from "./remove.js";
 import { Trouble } from "./trouble.js";
-import { Bones, Face, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
+import { Bones, Face, html, icon, useCalm, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
 const everybody = ["look", "about"];
@@ -245,7 +245,7 @@ function AddressForm({ provider, save, close }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useRefusal();
   const form = useRef(null);
-  useEffect(() => (form.current.querySelector("input").focus(), () => gives("address-of-" + (provider?.name ?? ""))), []);
+  useLayoutEffect(() => (form.current.querySelector("input").focus(), () => gives("address-of-" + (provider?.name ?? ""))), []);
   const submit = async (event) => {
     event.preventDefault();
     const values = Object.fromEntries(new FormData(event.target));
