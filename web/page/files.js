@@ -6,8 +6,6 @@ import { agentOf, app, can, isFlow, leaving, titleOf, toast } from "./state.js";
 import { entryPoints } from "./home.js";
 import { addFiles } from "./attach.js";
 import { keepFiles } from "./attached.js";
-import { namesOf } from "./draft.js";
-import { keep } from "./kept.js";
 import { Document, outsideOf, writerOf } from "./panel.js";
 import { isText, Preview } from "./preview.js";
 import { Trouble } from "./trouble.js";
@@ -41,10 +39,11 @@ function isAbout({ id, agent, question }, f, all) {
 // waitsAbout is the conversation that waits for an answer about a file.
 const waitsAbout = (f, all) => [...app.sessions.values()].find((s) => isAbout(s, f, all));
 
-// fileOf is a file of the library as one that is chosen from a disk.
+// fileOf is a file of the library as one that is chosen from a disk. What is text is plain text to a
+// model, whatever its name.
 async function fileOf({ session, path }) {
   const bytes = await api.blob({ session, path });
-  return new File([bytes], plainPath(path).split("/").at(-1), { type: bytes.type });
+  return new File([bytes], plainPath(path).split("/").at(-1), { type: /^(image\/(?!svg)|application\/pdf$)/.test(bytes.type) ? bytes.type : "text/plain" });
 }
 
 // calledIn is what a file is called in the list.
@@ -125,7 +124,6 @@ export function Files({ route }) {
       const files = await addFiles([], await Promise.all([...chosen.values()].map(fileOf)), toast);
       const { id } = await api.create(agent);
       if (files.length) await keepFiles(id, files, []);
-      keep("own." + id, `Here ${files.length > 1 ? "are" : "is"} ${namesOf(files)}. `);
       go(talkAddress(id));
     } catch (problem) {
       if (problem.status !== 401) toast(problem.message);

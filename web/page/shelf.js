@@ -21,7 +21,7 @@ Object.assign(api, {
   library: (filter = {}) => get(query("api/files", filter)),
   documents: (filter = {}) => get(query("api/documents", filter)),
   text: async (file) => (await request("GET", query(fileAddress(file), { raw: "1", version: file.version }))).text(),
-  blob: async (file) => (await request("GET", fileAddress(file))).blob(),
+  blob: async (file) => (await request("GET", previewAddress(file))).blob(),
   addDocument: (name, data) => post("api/documents", { name, data }),
   versions: (file) => get(file.session ? query(at(file.session) + "/versions", { path: file.path }) : query("api/documents/versions", { path: file.path })),
   edit: async (file, content, version) => (await request("PUT", file.session ? at(file.session) + "/files" : "api/documents", { path: file.path, content, version })).json(),
