@@ -5,6 +5,7 @@ package question
 import (
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -199,7 +200,9 @@ func orders(line string) bool {
 // or with a question that is asked out of courtesy.
 func In(answer string) (asked string, choices []Choice, ok bool) {
 	answer = tight(strings.TrimSpace(strings.ReplaceAll(answer, "\r\n", "\n")))
+	var ways []Choice
 	if !isMenu(lastBlock(answer)) {
+		ways = waysIn(answer)
 		answer = withoutManner(answer)
 	}
 	text := strings.TrimRight(answer, " \t\n*_\"”’)`")
@@ -235,7 +238,33 @@ func In(answer string) (asked string, choices []Choice, ok bool) {
 	case choices == nil && (!strings.ContainsRune(marks, final) || courtesy.MatchString(lastSentence(text))):
 		return "", nil, false
 	}
+	if choices == nil && !strings.ContainsAny(strings.TrimRight(asked, marks+" *_"), marks) { // one question
+		choices = ways
+	}
 	return strings.TrimSpace(asked), choices, true
+}
+
+// either is an answer's end that says in brackets what to answer: "Shall I save it? [y/n]".
+var either = regexp.MustCompile(`[?？؟][\s*_]*[\[(]([\pL]{1,12}(?:\s*/\s*[\pL]{1,12}){1,3})[\])][\s*_.]*$`)
+
+// waysIn are the answers that an answer's end has in brackets.
+func waysIn(answer string) (ways []Choice) {
+	m := either.FindStringSubmatch(answer)
+	if m == nil {
+		return nil
+	}
+	for way := range strings.SplitSeq(m[1], "/") {
+		way = strings.TrimSpace(way)
+		switch strings.ToLower(way) {
+		case "y":
+			way = "Yes"
+		case "n":
+			way = "No"
+		}
+		first, width := utf8.DecodeRuneInString(way)
+		ways = append(ways, Choice{Label: string(unicode.ToUpper(first)) + way[width:]})
+	}
+	return ways
 }
 
 // saysMore reports whether a menu has a line above it that belongs to it, and not to a question that

@@ -278,8 +278,8 @@ func TestWhatAnAnswerEndsWith(t *testing.T) {
 		choices int
 	}{
 		"What is it called?":                           {true, 0},
-		"Shall I save it? [y/n]":                       {true, 0},
-		"**Is this complete and correct? [yes/edit]**": {true, 0},
+		"Shall I save it? [y/n]":                       {true, 2},
+		"**Is this complete and correct? [yes/edit]**": {true, 2},
 		"It is saved. [draft/final]":                   {false, 0},
 		"اختر أحد الخيارات: [أ] تعمق [ب] فريق [ج] متابعة":                        {true, 3},
 		"اختر أحد الخيارات:\n\n[أ] تعمق\n[ب] فريق\n[ج] متابعة":                   {true, 3},
@@ -344,6 +344,18 @@ func TestHowToAnswerIsNotAsked(t *testing.T) {
 	for answer, want := range map[string]string{"Shall I save it? [y/n]": "Shall I save it?", "**Is it complete? [yes/edit]**": "**Is it complete?**", "**Is it complete?** (y/n)": "**Is it complete?**"} {
 		if asked, _, ok := In(answer); !ok || asked != want {
 			t.Errorf("%q asks %q, %v", answer, asked, ok)
+		}
+	}
+}
+
+// Short answers in brackets are choices, in the words that people say.
+func TestAnswersInBracketsAreChoices(t *testing.T) {
+	for answer, want := range map[string][]Choice{
+		"Shall I save it? [y/n]": {{Label: "Yes"}, {Label: "No"}}, "**Is it complete?** (yes/edit)": {{Label: "Yes"}, {Label: "Edit"}}, "هل أحفظه؟ (نعم/لا)": {{Label: "نعم"}, {Label: "لا"}},
+		"What is it for? And is it done? (y/n)": nil, "Where is it (src/main)?": nil, "Which file? (see docs/a.md)": nil, "Is it src/main? (a rather long/other answer of many words)": nil,
+	} {
+		if _, choices, ok := In(answer); !ok || !slices.Equal(choices, want) {
+			t.Errorf("%q offers %v, %v", answer, choices, ok)
 		}
 	}
 }
