@@ -77,12 +77,25 @@ func (o *Open) answer(e *troupe.Event, b *troupe.UserSaid) {
 // end notes that the run has ended, to wait or for good.
 func (o *Open) end(e *troupe.Event, waits bool) {
 	switch {
+	case e.Parent != "" && waits: // it waits on, while others go on
+		o.again(e.Run)
 	case e.Parent != "":
 	case !waits:
 		o.Waiting, o.left = nil, o.Waiting
 	case len(o.Waiting) == 0:
 		o.Waiting = o.left
 	}
+}
+
+// again has the questions of a run wait that was stopped there.
+func (o *Open) again(run string) {
+	isOf := func(q *Question) bool { return q.Asked.Run == run }
+	for _, q := range o.left {
+		if isOf(q) {
+			o.Waiting = append(o.Waiting, q)
+		}
+	}
+	o.left = slices.DeleteFunc(o.left, isOf)
 }
 
 // First returns the question that has waited longest, nil if none does.

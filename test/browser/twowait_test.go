@@ -401,3 +401,39 @@ func TestACardThatComesUnderThePointerIsNotAnswered(t *testing.T) {
 	m.answers(t, "Saved by the writer.")
 	b.holds("all('.graph .needs').length === 0")
 }
+
+// A card that was there when a flow was stopped is there again once it goes on, while others work.
+func TestACardIsBackWhenAFlowGoesOn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	h, b := m.servesTwo(t)
+	session := h.runs(t, "both", "Both")
+	isPoet := func(a *ask) bool { return strings.Contains(a.all, "You are the poet") }
+	var poet *ask
+	for range 2 {
+		if a := m.asked(t); isPoet(a) {
+			poet = a
+		} else {
+			save := savesOnce("writer")
+			a.call(save.tool, save.arguments)
+		}
+	}
+	b.looksAt(session, "flow")
+	b.sees(".graph .needs", "writer.md")
+	b.click(".bar button", "Stop")
+	poet.isLeft()
+	b.lacks(".graph .needs", "")
+	b.click(".graph .trouble button", "Go on")
+	poet = m.asked(t)
+	b.sees(".graph .needs", "writer.md")
+	b.sees(".graph .chip", "writer waits for you")
+	b.at("#/")
+	b.sees(".waits b", "writer asks before doing something")
+	b.looksAt(session, "flow")
+	b.click(".graph .needs button", "Allow once")
+	b.lacks(".graph .needs", "")
+	poet.say("Done by the poet.")
+	poet.end()
+	m.answers(t, "Saved by the writer.")
+	b.sees(".graph .chip", "2 of 2 done")
+}

@@ -200,12 +200,13 @@ export class Session {
     this.questions = this.questions.filter((q) => q.open);
   }
 
-  // ask has questions wait for an answer, or be left.
-  ask(open) {
+  // ask has questions wait for an answer, or be left: all, or those of a run that goes on.
+  ask(open, run) {
     const [from, to] = open ? ["left", "questions"] : ["questions", "left"];
-    for (const question of this[from]) Object.assign(question, { open, left: !open, version: question.version + 1 });
-    this[to] = this[from];
-    this[from] = [];
+    const some = this[from].filter((question) => !run || question.run === run);
+    for (const question of some) Object.assign(question, { open, left: !open, version: question.version + 1 });
+    this[to] = run ? [...this[to], ...some] : some;
+    this[from] = this[from].filter((question) => question.open !== open);
   }
 
   warn(e, code, text, more) {
@@ -508,6 +509,7 @@ const handlers = {
 
   run_finished(s, e, b) {
     const waits = b.stop === "input_requested", run = s.runs.get(e.run);
+    if (waits && e.parent) s.ask(true, e.run); // which waits on, while others work
     if (waits && run?.status === "waiting") return; // it waits on: it was only gone over again
     s.endRun(e, waits ? "waiting" : "completed");
     if (run) Object.assign(run, { output: b.output, spent: b.spent, stop: b.stop });

@@ -366,6 +366,19 @@ test("a call at which somebody has stopped was not made, whatever is said next",
   assert.equal(s.items.find((i) => i.type === "tool").state, "waiting");
 });
 
+test("what a step asks that was stopped there is asked again while others go on", () => {
+  const event = (seq, run, kind, body = {}) => ({ seq, time: new Date(1e12 + seq).toISOString(), run, parent: run === "r" ? "" : "r", agent: run, step: "2", kind, body: { depth: 1, ...body } });
+  const asks = { question: "May I?", call_id: "c", tool: "mail", approval: true, ask: { id: 6, kind: "approval" } };
+  const s = fold([
+    event(1, "r", "run_started"), event(2, "r", "user_said", { text: "Both" }), event(3, "writer", "run_started"), event(4, "poet", "run_started"), event(5, "writer", "tool_called", { call_id: "c", tool: "mail" }),
+    event(6, "writer", "input_requested", asks), event(7, "writer", "run_finished", { stop: "input_requested" }), event(8, "r", "run_cancelled"),
+  ]);
+  assert.deepEqual(s.questions.map((q) => q.run), []);
+  for (const e of [event(9, "r", "run_resumed"), event(10, "writer", "run_finished", { stop: "input_requested" })]) s.take(e);
+  assert.deepEqual(s.questions.map((q) => [q.run, q.open, q.left]), [["writer", true, false]]);
+  assert.equal(s.status, "running"); // the poet's work
+});
+
 test("answers that are given at the same time stand in one order, followed or loaded", () => {
   const at = (ms) => new Date(1e12 + ms).toISOString();
   const event = (seq, ms, run, kind, body) => ({ seq, time: at(ms), run, parent: run === "r" ? "" : "r", agent: run, step: "2", kind, body: { depth: 1, ...body } });
