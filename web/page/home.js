@@ -41,8 +41,8 @@ async function begin(agent, text = "", files = [], model = "") {
   }
 }
 
-// beginTask begins with what an agent is asked for by a button, once for a double click.
-export const beginTask = (agent, task) => (begun ??= begin(agent, task).catch(() => {}).finally(() => setTimeout(() => (begun = null), 600)));
+// beginTask begins with what an agent is asked for by a button, once until the conversation is shown.
+export const beginTask = (agent, task) => (begun ??= begin(agent, task).catch(() => {}).finally(() => setTimeout(() => (begun = null), 100)));
 let begun = null;
 
 export function Home({ find }) {
@@ -216,6 +216,7 @@ export const bundleName = (agent) => (isName(agent.bundle_title) ? agent.bundle_
 
 // Company is who can be talked to, by bundle, and the flows.
 function Company() {
+  useEffect(() => void (begun = null), []); // who is back begins anew
   const [words, setWords] = useState("");
   const [only, setOnly] = useState("");
   const agents = entryPoints();
