@@ -41,7 +41,6 @@ export function Find({ close }) {
     const timer = setTimeout(() => api.search(words.trim()).then((result) => left || (setFound(result), setOf(words), setChosen(0), setAll([])), () => {}), words ? 120 : 0);
     return () => {
       left = true;
-      chooses.current = false;
       clearTimeout(timer);
     };
   }, [words]);
@@ -75,12 +74,12 @@ export function Find({ close }) {
       setChosen((chosen + move + flat.length) % flat.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      if (of !== words) chooses.current = true;
+      if (of !== event.target.value) chooses.current = true;
       else if (flat.length) take(flat[chosen]);
     }
   };
   return html`<dialog class="finder" ref=${dialog} aria-label="Find anything" onClose=${close} onClick=${(e) => e.target === dialog.current && close()}>
-    <label class="field">${icon("search")}<input autofocus aria-label="Find anything" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${flat.length ? "found-" + chosen : undefined} value=${words} onInput=${(e) => setWords(e.target.value)} onKeyDown=${keys} placeholder="Conversations, files, tasks" /><kbd>Esc</kbd></label>
+    <label class="field">${icon("search")}<input autofocus aria-label="Find anything" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${flat.length ? "found-" + chosen : undefined} value=${words} onInput=${(e) => ((chooses.current = false), setWords(e.target.value))} onKeyDown=${keys} placeholder="Conversations, files, tasks" /><kbd>Esc</kbd></label>
     <div id="found" role="listbox" aria-label="Found">${shown.map(([name, list]) => list.length > 0 && html`<div role="group" aria-label=${name} key=${name}><div class="over" aria-hidden="true">${name}</div>${list.map((one) => {
       const i = flat.indexOf(one);
       return html`<div class="opt" role="option" id=${"found-" + i} key=${one.key} aria-selected=${i === chosen} aria-current=${i === chosen ? "true" : undefined} onClick=${() => take(one)}>${one.mark}<div class=${"grow" + (one.more ? " dim" : "")}><${Marked} text=${one.label} words=${one.more ? "" : words.trim()} />${[one.detail, one.quoted].map((text, n) => text && html`<small key=${n}><${Marked} text=${text} words=${words.trim()} /></small>`)}</div>${i === chosen ? html`<kbd>↵</kbd>` : one.side && html`<span class="tiny faint">${one.side}</span>`}</div>`;
