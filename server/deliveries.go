@@ -259,14 +259,6 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	return v, nil
 }
 
-// resultOf is what was done with the result of a session that is a delivery and not at work.
-func (s *Server) resultOf(ctx context.Context, info *troupe.SessionInfo) string {
-	if s.config.Deliveries == nil || info.Agent != Pipeline || info.Status == "running" {
-		return ""
-	}
-	return s.config.Deliveries.Result(ctx, info)
-}
-
 // addSteps lists the commits of the plan's steps.
 func (v *deliveryView) addSteps() {
 	if v.Plan == nil {

@@ -141,7 +141,7 @@ func (s *Server) expects(ctx context.Context, info *troupe.SessionInfo) (bool, e
 	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
-	return known.asked != nil && known.asked.Choices != nil, nil
+	return known.asked.offers(), nil
 }
 
 // shownOf is how the engine calls the question that a session shows, where several wait: a message

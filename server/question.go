@@ -50,6 +50,9 @@ func askedIn(e *troupe.Event, answer string) *Question {
 	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: asked, Choices: asChoices(choices), Asked: e.Time}
 }
 
+// offers says of what an answer asks, which may be nothing, that there is something to choose.
+func (q *Question) offers() bool { return q != nil && len(q.Choices) > 0 }
+
 // A decision is what a person answers to a question.
 type decision struct {
 	// Question is the question's id, so that an answer to an older one is noticed.
@@ -81,7 +84,7 @@ func (s *Server) postAnswer(c *call, in decision) (started, error) {
 		if known, err := s.isOnRecord(c.r.Context(), info.ID, key); err != nil || !known {
 			return started{}, orElse(err, errAnswered)
 		}
-	} else if in.Choice != "" && len(open.Choices) > 0 && !slices.ContainsFunc(open.Choices, func(c Choice) bool { return c.Label == in.Choice }) {
+	} else if in.Choice != "" && open.offers() && !slices.ContainsFunc(open.Choices, func(c Choice) bool { return c.Label == in.Choice }) {
 		return started{}, refuse(http.StatusBadRequest, "choice: %.100q is none of those that are offered; text takes an answer in one's own words", in.Choice)
 	}
 	input.Session, input.IdempotencyKey, input.Question = info.ID, key, name

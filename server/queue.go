@@ -289,7 +289,7 @@ func whyHeld(end *troupe.Event) string {
 	case *troupe.RunFinished:
 		switch b.Stop {
 		case "answered":
-			if asked := askedIn(end, b.Output.Summary); asked != nil && asked.Choices != nil {
+			if askedIn(end, b.Output.Summary).offers() {
 				return heldAsks
 			}
 			return ""

@@ -203,3 +203,11 @@ func (s *Server) seeSession(c *call) (none, error) {
 	s.hub.changed(info.ID)
 	return none{}, err
 }
+
+// resultOf is what was done with the result of a session that is a delivery and not at work.
+func (s *Server) resultOf(ctx context.Context, info *troupe.SessionInfo) string {
+	if s.config.Deliveries == nil || info.Agent != Pipeline || info.Status == "running" {
+		return ""
+	}
+	return s.config.Deliveries.Result(ctx, info)
+}
