@@ -76,16 +76,9 @@ func (s *workshop) readEdited(session string) (planRead, error) {
 		return planRead{}, err
 	}
 	read := planRead{Plan: *p}
-	data, err := os.ReadFile(filepath.Join(s.folder(session), documentedFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return read, nil
-	}
-	var d documented
-	if err == nil {
-		err = json.Unmarshal(data, &d)
-	}
-	if err != nil {
-		return read, fmt.Errorf("%s: %w", documentedFile, err)
+	d, err := readDocumented(s.folder(session))
+	if d == nil || err != nil {
+		return read, err
 	}
 	was := d.Plan
 	if d.Was != nil {
@@ -93,11 +86,39 @@ func (s *workshop) readEdited(session string) (planRead, error) {
 			was = *d.Was
 		}
 	}
-	isSame := slices.EqualFunc(was.planned(), p.planned(), func(a, b PlanStep) bool { return a.saysSame(&b) })
+	isSame := was.saysSame(p)
 	if read.Edited = d.Edition > 0 || !isSame; !isSame {
 		read.Outdated = &outdated{Was: Plan{was.planned()}, Now: Plan{p.planned()}, Edition: d.Edition + 1}
 	}
 	return read, nil
+}
+
+// readDocumented reads what the document of a plan says of it, nil where it has none.
+func readDocumented(folder string) (*documented, error) {
+	data, err := os.ReadFile(filepath.Join(folder, documentedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	d := &documented{}
+	if err == nil {
+		err = json.Unmarshal(data, d)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", documentedFile, err)
+	}
+	return d, nil
+}
+
+// IsPlanAhead reports of a plan, of the delivery in a folder, whether a person has changed it
+// and its document does not say so yet: it follows before the next step.
+func IsPlanAhead(folder string, p *Plan) bool {
+	d, err := readDocumented(folder)
+	return err == nil && d != nil && !d.saysSame(p)
+}
+
+// saysSame reports whether the planned steps of a plan have the words of those of another.
+func (p *Plan) saysSame(other *Plan) bool {
+	return slices.EqualFunc(p.planned(), other.planned(), func(a, b PlanStep) bool { return a.saysSame(&b) })
 }
 
 func (s *workshop) writeDocumented(session string, d *documented) error {

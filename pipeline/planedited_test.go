@@ -31,6 +31,21 @@ func (y *yard) editPlan(change func(*pipeline.Plan)) {
 	}
 }
 
+// isPlanAhead says whether the plan's document is said to be behind it.
+func (y *yard) isPlanAhead() bool {
+	y.t.Helper()
+	folder := filepath.Join(y.data, y.session)
+	data, err := os.ReadFile(filepath.Join(folder, pipeline.PlanFile))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	plan, err := pipeline.ReadPlan(data)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return pipeline.IsPlanAhead(folder, plan)
+}
+
 // editedYard has a plan of three steps, whose document has more to say of each, with steps
 // as data or in the document alone.
 func editedYard(t *testing.T, isData bool) (*yard, *knowledge.Base) {
@@ -75,10 +90,18 @@ func TestAnEditedPlanIsUsedEverywhere(t *testing.T) {
 			if _, end, err := y.run(nil); err != nil || end.Stop != "input_requested" {
 				t.Fatalf("%+v %v", end, err)
 			}
-			y.editPlan(byPerson)
+			if y.isPlanAhead() {
+				t.Error("a plan that nobody has changed is said to be ahead of its document")
+			}
+			if y.editPlan(byPerson); !y.isPlanAhead() {
+				t.Error("nobody is told that the document does not say so yet")
+			}
 			r, _, err := y.say("go on")
 			if err != nil || r == nil || r.Outcome != pipeline.OutcomeDelivered || !slices.Equal(stepsOf(r), []string{"1", "4", "3"}) {
 				t.Fatalf("%+v %v", r, err)
+			}
+			if y.isPlanAhead() {
+				t.Error("a document that was amended is said to be behind")
 			}
 			if got := y.committedPlan(r.Branch); got != amendedPlan {
 				t.Errorf("the branch has %q", got)

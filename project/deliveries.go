@@ -234,7 +234,7 @@ func (d deliveries) Show(ctx context.Context, session string) (view server.Deliv
 		Sandbox: site.Sandbox, Takes: site.Takes, Dropped: site.Dropped,
 	}
 	if plan, err := d.project.DeliveryPlan(site); err == nil {
-		view.Plan = plan
+		view.Plan, view.PlanAhead = plan, pipeline.IsPlanAhead(d.project.SiteFolder(site), plan)
 	}
 	for i := range site.Checks {
 		view.Checks = append(view.Checks, server.NamedCheck{Name: site.Checks[i].Name, Command: site.Checks[i].Command()})

@@ -48,6 +48,7 @@ func TestADecisionAboutAPlanIsMadeKnowingly(t *testing.T) {
 	value[any](b, "void (globalThis.fetch = globalThis.well)")
 	b.hurries()
 
+	b.lacks("[aria-label=Gate] [role=status]", "The plan was changed")
 	b.click("[aria-label=Plan] button", "Change the plan")
 	b.click("[aria-label='Change the plan'] button", "Add a step")
 	b.hasFocus(`[aria-label="Title of step 3"]`)
@@ -63,6 +64,7 @@ func TestADecisionAboutAPlanIsMadeKnowingly(t *testing.T) {
 	b.lacks("[aria-label='Change the plan'] [role=alert]", "")
 	b.click("[aria-label='Change the plan'] button", "Save the plan")
 	b.sees("[aria-label=Plan] .plan", "The third file")
+	b.sees("[aria-label=Gate] [role=status]", "The plan was changed. Its document will say so once it is carried out.")
 
 	// Nothing is too small, neither to be read nor to be pressed.
 	b.click(".checks summary", "How they are run")
