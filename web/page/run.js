@@ -139,9 +139,12 @@ export function memoriesOf(session) {
   session.spans.filter((s) => s.kind === "model" && s.context).forEach((s, i) => (each.get(s.name) ?? each.set(s.name, []).get(s.name)).push([i + 1, s]));
   return [...each].map(([model, turns]) => ({
     model, turns: turns.slice(-40), window: turns.at(-1)[1].context.window,
-    fullest: turns.reduce((most, [, { context }]) => Math.max(most, context.system + context.tools + context.history), 1),
+    fullest: turns.reduce((most, [, s]) => Math.max(most, heldBy(s)), 1),
   }));
 }
+
+// heldBy is how many tokens a call was sent: as they were counted, else as they were estimated.
+const heldBy = ({ context, usage }) => usage?.input || context.system + context.tools + context.history;
 
 export function Run({ here, at, agent }) {
   const { session, id } = here;
@@ -265,8 +268,9 @@ function Memory({ memories, number }) {
 }
 
 function Fill({ span, n, fullest, current }) {
-  const { system, tools, history } = span.context;
-  return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - system - tools - history]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(system + tools + history)}</span>`;
+  const held = heldBy(span), { context } = span, estimated = context.system + context.tools + context.history || 1;
+  const [system, tools, history] = [context.system, context.tools, context.history].map((part) => Math.round((part * held) / estimated));
+  return html`<span class=${current ? "strong" : "dim"}>Turn ${n}</span><div class="parts" role="img" aria-label=${`instructions ${system}, tools ${tools}, conversation ${history} tokens`}>${[["p1", system], ["p3", tools], ["p4", history], ["rest", fullest - held]].map(([tint, value]) => value > 0 && html`<i key=${tint} class=${tint} style=${{ flex: value }}></i>`)}</div><span class="right num dim">${count(held)}</span>`;
 }
 
 const standings = { __proto__: null, running: " works", failed: " failed", waiting: " waits for you", cancelled: " was stopped", interrupted: " was interrupted", forked: " is not finished" };
