@@ -145,6 +145,9 @@ func TestDocumentsOfTheProjectAreOnThePage(t *testing.T) {
 	b.click(".panel button", "Bring back")
 	b.sees(".panel .pick", "Version 5")
 	b.sees(".panel .prose", "Many readers")
+	value[any](b, "void (location.hash = '#/files')")
+	b.click(".library tr .strong", "Lockers")
+	b.sees(".glance .versions", "Version 1 brought back by you")
 
 	// It is found by what is inside, and a restart changes nothing.
 	b.press("k", kb.ModifierCtrl)

@@ -173,6 +173,12 @@ export function Files({ route }) {
 // mostCounted is of how many versions the words are counted that each has changed.
 const mostCounted = 6;
 
+// broughtBack says which version another one by hand has brought back, "" for none.
+export function broughtBack(version, all) {
+  const earlier = all.filter((v) => v.number < version.number && v.known && v.sha256 === version.sha256).at(-1);
+  return earlier ? `Version ${earlier.number} brought back` : "";
+}
+
 // Glance is a file at a glance: how it begins, its versions, who reads it.
 function Glance({ file, listed, changed, choose, close }) {
   const [{ text, versions, counts, problem }, setState] = useState({ text: null, versions: [], counts: new Map(), problem: null });
@@ -208,7 +214,7 @@ function Glance({ file, listed, changed, choose, close }) {
       <button type="button" title="Copy a link" aria-label="Copy a link" onClick=${() => copy(location.href, "The link is copied")}>${icon("link")}</button>
       ${beside && html`<a class="btn" href=${beside} title="Beside its conversation" aria-label="Open it beside its conversation">${icon("message-square")}</a>`}</div>
     ${versions.length > 0 && html`<h3 class="tiny faint">Versions</h3><div class="versions small">${versions.slice(0, 20).map((v) => html`<button type="button" class="bare row" key=${v.number} disabled=${!v.known} onClick=${() => choose(v.number === versions[0].number ? 0 : v.number)}>
-      ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `Edited by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : v.by ? `By ${writerOf(file, v)}` : `Changed ${outsideOf(file)}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
+      ${v.by_hand ? html`<span class="face s you" aria-hidden="true">${(v.by || "Y")[0].toUpperCase()}</span>` : html`<${Face} id=${v.by} name=${agentOf(v.by).name} size="s" />`}<b>${v.number}</b><span class="grow dim cut">${v.by_hand ? `${broughtBack(v, versions) || "Edited"} by ${v.by && v.by !== app.me.name ? v.by : "you"}` : v.number === 1 ? "First draft" : v.by ? `By ${writerOf(file, v)}` : `Changed ${outsideOf(file)}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</span>
       ${counts.has(v.number) && html`<span class="num"><span class="good">+${counts.get(v.number).added.toLocaleString("en")}</span>${counts.get(v.number).removed > 0 && html` <span class="bad">−${counts.get(v.number).removed.toLocaleString("en")}</span>`}${counts.get(v.number).boxes > 0 && html` ${boxWords(counts.get(v.number).boxes)}`}</span>`}</button>`)}</div>`}
     ${readers.length > 0 && html`<h3 class="tiny faint">Read by</h3><p class="small dim">${readers.join(", ")}</p>`}</div>`;
 }

@@ -196,10 +196,10 @@ function Since({ changes, shown, box }) {
     next?.focus();
     next?.scrollIntoView({ block: "center" });
   };
-  const { known, against, setAgainst, readable, added, removed, boxes } = changes;
+  const { known, against, setAgainst, before, after, readable, added, removed, boxes } = changes;
   const pick = html`<label class="btn sm pick since"><span>${against ? `${against > shown ? "Until" : "Since"} version ${against}` : "Compare with…"}</span>${icon("chevron-down")}<select aria-label="Compare with" value=${String(against)} onChange=${(e) => setAgainst(Number(e.target.value))}>${!against && html`<option value="0">Compare with…</option>`}${known.map((v) => html`<option key=${v.number} value=${String(v.number)}>version ${v.number}</option>`)}</select></label>`;
   if (!against) return pick;
-  return html`${readable && html`<span class="tiny dim"><span class="good">+${added}</span> <span class="bad">−${removed}</span> words${boxes > 0 && `, ${boxWords(boxes)}`}</span>`}${pick}
+  return html`${readable && before !== null && after !== null && html`<span class="tiny dim">${added + removed > 0 ? html`<span class="good">+${added}</span> <span class="bad">−${removed}</span> words${boxes > 0 && ", "}` : boxes === 0 && "No word is changed"}${boxWords(boxes)}</span>`}${pick}
     <span class="row"><button type="button" class="tool sm" aria-label="Change before" title="Change before" onClick=${() => jump(-1)}>${icon("chevron-up")}</button><button type="button" class="tool sm" aria-label="Next change" title="Next change" onClick=${() => jump(1)}>${icon("chevron-down")}</button></span>`;
 }
 
