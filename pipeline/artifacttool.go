@@ -25,8 +25,8 @@ const (
 	toolUpload = "upload_artifact"
 )
 
-// outputRoot is the root that artifacts go to: see [Config.Output].
-const outputRoot = "output"
+// OutputRoot is the root that artifacts go to: see [Config.Output].
+const OutputRoot = "output"
 
 // uploadTime bounds an upload, its verification included.
 const uploadTime = time.Minute
@@ -143,7 +143,7 @@ func locate(output func(string) (*workspace.Workspace, error), session, name str
 	if err != nil {
 		return nil, workspace.Location{}, fmt.Errorf("open output root: %w", err)
 	}
-	loc, err := ws.Resolve("{" + outputRoot + "}/" + name)
+	loc, err := ws.Resolve("{" + OutputRoot + "}/" + name)
 	if err != nil {
 		return nil, workspace.Location{}, refusal(err)
 	}

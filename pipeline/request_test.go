@@ -34,7 +34,7 @@ func TestAnArtifactIsMadeOfWhatAnAgentDescribes(t *testing.T) {
 // A path that is not plainly one below the output root is the agent's mistake, and nothing is
 // opened for it.
 func TestAPathOutsideOfTheOutputRootIsRefusedAsSuch(t *testing.T) {
-	ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: outputRoot, Dir: t.TempDir(), Access: workspace.ReadWrite}}})
+	ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: OutputRoot, Dir: t.TempDir(), Access: workspace.ReadWrite}}})
 	if err != nil {
 		t.Fatal(err)
 	}

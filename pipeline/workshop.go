@@ -69,7 +69,7 @@ func (s *workshop) documentsRoot() func(session string) (*workspace.Workspace, e
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}
-		ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: outputRoot, Dir: dir, Access: workspace.ReadWrite}}})
+		ws, err := workspace.Open(workspace.Config{Roots: []workspace.Root{{Name: OutputRoot, Dir: dir, Access: workspace.ReadWrite}}})
 		if err == nil {
 			open[session] = ws
 		}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -18,7 +16,6 @@ import (
 	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/internal/signin"
 	"github.com/troupe-dev/troupe/observe"
-	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/project/internal/models"
 	"github.com/troupe-dev/troupe/server"
@@ -66,7 +63,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Auth: way.who, IsProxy: way.isProxy, StoreTrouble: s.trouble(), Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
 		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
-		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: s.readMade, Granted: p.readGranted,
+		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: made{s}, Granted: p.readGranted,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), SharedDocuments: p.config.Documents == "shared" || p.config.Documents == "in-place", ToolServers: &toolServers{stage: s}, UserName: p.userName(),
 		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples, RemovePerson: settings.removePerson,
@@ -155,42 +152,12 @@ func (p *Project) instructions(_ context.Context, agent string) ([]server.Instru
 	return list, nil
 }
 
-// readMade reads a file that a delivery has written into its output.
-func (s *stage) readMade(ctx context.Context, session, name string) (string, error) {
-	order, err := s.orderOf(ctx, session)
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(s.project.deliveriesDir(), session)
-	dirs := []string{filepath.Join(folder, "documents"), within(s.project.dir, order.Out)}
-	if site, err := pipeline.ReadSite(folder); err == nil {
-		dirs = append([]string{site.Worktree, site.Repo}, dirs...)
-	}
-	err = fmt.Errorf("%s: %w", name, fs.ErrNotExist)
-	for _, dir := range dirs {
-		if dir == "" {
-			continue
-		}
-		text, failure := readWithin(dir, name)
-		if failure == nil {
-			return text, nil
-		}
-		err = failure
-	}
-	return "", err
-}
-
 // readGranted reads a file in a directory that an agent may write, by its name there:
 // {docs}/a.md.
 func (p *Project) readGranted(_ context.Context, agent, name string) (string, error) {
 	root, _, _ := strings.Cut(strings.TrimPrefix(name, "{"), "}")
 	roots := slices.DeleteFunc(p.rootsOf(agent), func(r workspace.Root) bool { return r.Name != root || r.Access != workspace.ReadWrite })
 	return readNamed(workspace.Config{Roots: roots, Closed: p.walls}, name)
-}
-
-// readWithin reads a file of a directory, and nothing else.
-func readWithin(dir, name string) (string, error) {
-	return readNamed(workspace.Config{Roots: []workspace.Root{{Name: "output", Dir: dir, Access: workspace.ReadOnly}}}, "{output}/"+name)
 }
 
 // readNamed reads a file by its name in a workspace.

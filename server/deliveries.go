@@ -151,6 +151,8 @@ type documentView struct {
 	State string `json:"state"`
 	// Error is why it could not be kept, or not be put into the knowledge base.
 	Error string `json:"error,omitempty"`
+	// Edited says that somebody has changed it since a phase wrote it.
+	Edited bool `json:"edited,omitempty" jsonschema:"whether somebody has changed it since a phase wrote it"`
 }
 
 // site finds a delivery of whoever asks.
@@ -188,7 +190,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 		v.Runs = append(v.Runs, checkView{r.Label, r.Attempt, r.At, r.Name, r.Command, r.OK, r.Exit, r.Tests, r.Failing, r.Flaky, r.Remedy, r.Took.Seconds(), r.File, r.Outdated})
 	}
 	for _, d := range pipeline.Documents(events) {
-		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State, d.Error})
+		v.Documents = append(v.Documents, documentView{d.Phase, d.Path, d.State, d.Error, s.isEdited(c.r.Context(), info.ID, &d)})
 	}
 	for _, w := range summary.Warnings {
 		v.Warnings = append(v.Warnings, w.Message)

@@ -123,7 +123,10 @@ func (s *Server) sendFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	name := c.r.PathValue("path")
+	name, err := s.calledHere(c.r.Context(), &info, c.r.PathValue("path"))
+	if err != nil {
+		return err
+	}
 	version, err := c.number("version", 0, math.MaxInt32)
 	if err != nil {
 		return err
@@ -134,8 +137,8 @@ func (s *Server) sendFile(c *call) error {
 	} else {
 		content, err = s.readFile(c.r.Context(), info.ID, name)
 	}
-	if err != nil && s.config.Made != nil && info.Agent == Pipeline {
-		if made, failed := s.config.Made(c.r.Context(), info.ID, name); failed == nil {
+	if err != nil && version == 0 && s.config.Made != nil && info.Agent == Pipeline { // what it has built
+		if made, failed := s.config.Made.Read(c.r.Context(), info.ID, name); failed == nil {
 			content, err = made, nil
 		}
 	}

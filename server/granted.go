@@ -12,16 +12,20 @@ import (
 
 // savedName is what a file that an agent has saved is called among the files of its session: by
 // its path in the session's folder, or as it was saved, {docs}/a.md, in a directory that the agent
-// was granted. It reports false for what is kept elsewhere: documents of the project, and what a
-// delivery makes.
+// was granted, or in the output of a delivery: {output}/a.md. It reports false for what is kept
+// elsewhere: documents of the project.
 func (s *Server) savedName(agent, saved string) (name string, ok bool) {
 	if name, ok = strings.CutPrefix(saved, "{"+workspace.SessionFolder+"}/"); ok {
 		return name, true
 	}
+	if s.config.Made != nil && strings.HasPrefix(saved, madeIn) {
+		return saved, true
+	}
 	return saved, s.config.Granted != nil && agent != Pipeline && isGranted(saved) && !strings.HasPrefix(saved, "{"+workspace.ProjectRoot+"}")
 }
 
-// isGranted says whether a file of a session is in a directory that an agent was granted.
+// isGranted says whether a file of a session is in a directory that an agent was granted, or in the
+// output of a delivery: others may write there as well.
 func isGranted(name string) bool {
 	return strings.HasPrefix(name, "{")
 }
@@ -29,6 +33,12 @@ func isGranted(name string) bool {
 // readGranted reads a file that an agent of the session has saved in a directory which it was
 // granted. Nothing else of that directory can be read.
 func (s *Server) readGranted(ctx context.Context, session, name string) (string, error) {
+	if made, ok, err := s.made(ctx, session, name); ok || err != nil {
+		if err != nil {
+			return "", err
+		}
+		return s.config.Made.Read(ctx, session, made)
+	}
 	known, err := s.summaryOf(ctx, &troupe.SessionInfo{ID: session, Events: math.MaxInt64}) // whatever there is by now
 	if err != nil {
 		return "", err

@@ -344,8 +344,13 @@ func (s *Server) zipFiles(c *call, in zipOrder) error {
 func (s *Server) readNamed(c *call, f fileName) (content string, err error) {
 	if f.Session == "" {
 		content, err = s.readDocument(c, f.Path)
-	} else if _, _, err = s.find(c, f.Session); err == nil {
-		content, err = s.readFile(c.r.Context(), f.Session, f.Path)
+	} else if info, _, failed := s.find(c, f.Session); failed == nil {
+		var name string
+		if name, err = s.calledHere(c.r.Context(), &info, f.Path); err == nil {
+			content, err = s.readFile(c.r.Context(), f.Session, name)
+		}
+	} else {
+		err = failed
 	}
 	if err != nil {
 		return "", refuse(http.StatusNotFound, "there is no file %.100q", f.Path)

@@ -141,9 +141,9 @@ type Config struct {
 	// Greeter returns what an agent is given so that it speaks first, and whether its
 	// author had it do so. Nil means that none does.
 	Greeter func(agent string) (troupe.Input, bool)
-	// Made reads a file that a delivery has written elsewhere than into its session's
-	// folder. Nil means that there are none.
-	Made func(ctx context.Context, session, path string) (string, error)
+	// Made are the files that deliveries write elsewhere than into their session's folder. Nil
+	// means that there are none.
+	Made Made
 	// Granted reads a file that an agent has saved in a directory which it was granted beside
 	// the session's folder, by the name with which that is on record: {docs}/a.md. Nil means
 	// that such files are not shown.
@@ -189,6 +189,15 @@ const Pipeline = "deliver"
 type Folders interface {
 	Path(session string) (string, error)
 	Copy(ctx context.Context, from, to string, files []string) (missing []string, err error)
+}
+
+// Made are the files that a delivery writes elsewhere than into its session's folder: documents
+// of its phases, by their path in its output, and what it has built.
+type Made interface {
+	Read(ctx context.Context, session, path string) (string, error)
+	// Write replaces a document, which is used as it is from then on. One that is not there is
+	// fs.ErrNotExist.
+	Write(ctx context.Context, session, path, text string) error
 }
 
 // Limits bound what requests may take. A zero field means its default.

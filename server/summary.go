@@ -92,6 +92,8 @@ type summary struct {
 	// written is how often people have said, answered or renamed something.
 	written int
 	files   map[string]*savedFile
+	// delivers says that the session is a delivery.
+	delivers bool
 	// savedName is that of the server.
 	savedName func(agent, saved string) (name string, ok bool)
 	forked    string             // the session that it goes on from
@@ -146,7 +148,7 @@ func (s *summary) note(e *troupe.Event) {
 		s.played.note(e)
 		s.doing = &Doing{What: "thinking", Agent: e.Agent, Since: e.Time}
 		if e.Parent == "" {
-			s.asked, s.stop, s.outcome = nil, "", ""
+			s.asked, s.stop, s.outcome, s.delivers = nil, "", "", e.Agent == Pipeline
 		}
 	case *troupe.UserSaid:
 		s.asked = nil

@@ -209,7 +209,11 @@ func (s *Server) listVersions(c *call) ([]Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.noted(c.r.Context(), info.ID, c.r.URL.Query().Get("path"))
+	name, err := s.calledHere(c.r.Context(), &info, c.r.URL.Query().Get("path"))
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.noted(c.r.Context(), info.ID, name)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +266,11 @@ func (s *Server) editFile(c *call, in fileEdit) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	return s.writeVersion(c, info.ID, in.Path, in.Content, in.Version, 0)
+	name, err := s.calledHere(c.r.Context(), &info, in.Path)
+	if err != nil {
+		return Version{}, err
+	}
+	return s.writeVersion(c, info.ID, name, in.Content, in.Version, 0)
 }
 
 // A restore names the version to bring back.
@@ -276,11 +284,15 @@ func (s *Server) restoreFile(c *call, in restore) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	text, err := s.versionOf(c, info.ID, in.Path, int64(in.Version))
+	name, err := s.calledHere(c.r.Context(), &info, in.Path)
 	if err != nil {
 		return Version{}, err
 	}
-	return s.writeVersion(c, info.ID, in.Path, text, 0, in.Version)
+	text, err := s.versionOf(c, info.ID, name, int64(in.Version))
+	if err != nil {
+		return Version{}, err
+	}
+	return s.writeVersion(c, info.ID, name, text, 0, in.Version)
 }
 
 // writeVersion adds a version by hand. What was there is kept first.
@@ -289,7 +301,9 @@ func (s *Server) writeVersion(c *call, session, name, text string, base, restore
 	if by == "" {
 		by = s.config.UserName
 	}
-	if isGranted(name) {
+	if _, isMade, err := s.made(c.r.Context(), session, name); err != nil {
+		return v, err
+	} else if isGranted(name) && !isMade {
 		return v, refuse(http.StatusForbidden, "%.100s is in a directory of the project's, and is changed there", name)
 	}
 	s.writing.Lock()
@@ -386,6 +400,11 @@ func (s *Server) versionNumber(e *troupe.Event) (int, error) {
 
 // writeFile writes a file that is there already into a session's folder.
 func (s *Server) writeFile(ctx context.Context, session, name, text string) error {
+	if path, isMade, err := s.made(ctx, session, name); err != nil {
+		return err
+	} else if isMade {
+		return s.writeMade(ctx, session, path, text)
+	}
 	if s.config.Folders == nil {
 		return errNoFile
 	}

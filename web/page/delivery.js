@@ -25,7 +25,8 @@ import { Bones, html, icon, useCalm, useEffect, useRef, useState } from "./view.
 // marks are how the stepper draws the states of a phase.
 const marks = { __proto__: null, done: ["done", "check"], running: ["now", "loader-circle", "spin"], failed: ["bad", "x"], partly: ["bad", "x"], wants: ["bad", "triangle-alert"] };
 
-export function Delivery({ here, info, status, acts, show }) {
+export function Delivery({ here, info, status, acts, show: open }) {
+  const show = (path) => open("{output}/" + path); // as the files of its conversation are called
   const { session } = here;
   const gate = session.questions.find((q) => q.ask.kind === "gate");
   const [site, again] = useSite(here.id, [status, info?.written, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
@@ -183,6 +184,7 @@ function Gate({ id, item, about, site, early, busy, decide, wish, onward, show, 
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
     ${kind === "plan" && site?.plan_ahead && html`<p class="small dim" role="status">The plan was changed. Its document will say so once it is carried out.</p>`}
+    ${kind === "plan" && site?.documents.some((d) => d.edited && d.phase === "planning") && html`<p class="small dim" role="status">The document of the plan was edited. What is carried out are the steps above: change them in the plan, too.</p>`}
     ${aware.length > 0 && html`<div class="aware"><p class="tiny faint small-head">To be aware of</p><ul class="stack small">${aware.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul></div>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}

@@ -4,7 +4,7 @@
 import { useVisit } from "./focus.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
 import { copy } from "./copy.js";
-import { agentOf, app, dismiss, nameAt, toast } from "./state.js";
+import { agentOf, app, dismiss, nameAt, pipeline, toast } from "./state.js";
 import { boxWords, Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
@@ -39,6 +39,9 @@ function All({ session, saved, changed, close }) {
 // outsideOf is where a version was written that no agent of the conversation wrote, nor a person here. In
 // a directory that was granted that may have been another conversation.
 export const outsideOf = ({ path }) => (path.startsWith("{") ? "elsewhere" : "outside of Troupe");
+
+// isMade says of a file that a delivery has made it.
+const isMade = ({ session, path }) => path.startsWith("{output}/") && app.sessions.get(session)?.agent === pipeline;
 
 // writerOf is the agent who wrote a version of a file, as its conversation calls it: in a flow by its
 // step and round.
@@ -125,7 +128,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
     fetched().catch(() => ({ text })).then((now) => setState((s) => ({ ...s, ...now })));
   });
   const restore = () => api.restore(file, shown).then((v) => reload(`Version ${shown} is back, as version ${v.number}`), (trouble) => toast(trouble.message));
-  const text_ = isText(file.path), fixed = file.path.startsWith("{"); // what is in the project is changed there
+  const text_ = isText(file.path), fixed = file.path.startsWith("{") && !isMade(file); // what is in the project is changed there
   const seekable = text_ && !isEditing && (tab !== "Read" || kindOf(file.path) !== "frame");
   const tabs = [text_ && "Read", text_ && versions.length > 1 && "Changes", text_ && "Source"].filter(Boolean);
   const pick = (where) => versions.length > 0 && html`<label class=${"btn sm pick " + where}>${icon("rotate-ccw-clock")}<span>${where === "phone-only" ? shown : `Version ${shown}`}</span>${icon("chevron-down")}<select aria-label="Version" value=${String(shown)} onChange=${(e) => choose(Number(e.target.value) === latest ? 0 : Number(e.target.value))}>${versions.map((v) => html`<option key=${v.number} value=${String(v.number)} disabled=${!v.known}>${v.number}, ${v.by_hand ? `by ${v.by || "you"}` : writerOf(file, v) || `changed ${outsideOf(file)}`}, ${when(v.at)}${v.known ? "" : " (not kept)"}</option>`)}</select></label>`;
