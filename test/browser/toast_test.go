@@ -144,3 +144,33 @@ func TestAToastMovesNothing(t *testing.T) {
 		b.movesNothing("beginning")
 	}
 }
+
+// A document that is opened while something is said has the whole window of a phone: its parts
+// are loaded after the address has changed, and what is said then moves below it.
+func TestADocumentHasTheWindowWhileSomethingIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.directed(t, script{"You are the writer", []reply{{tool: "write_file", arguments: map[string]any{"content": "# By the writer\n", "file_path": "{session-folder}/writer.md"}}}})
+	h := serve(t, project(t, map[string]string{"troupe.yaml": strings.Replace(twoWaitConfiguration, "URL", m.URL+"/v1", 1)}))
+	b := open(t, h.link)
+	b.sees(".agent", "writer")
+	session := h.runs(t, "both", "Both of you")
+	for _, width := range []int64{390, 1280} {
+		b.do(chromedp.EmulateViewport(width, 700))
+		value[any](b, "void (location.hash = %s)", "#/s/"+session)
+		b.sees(".needs", "")
+		b.inState("state.toast('You answered')")
+		b.sees(".talk > .toasts", "You answered")
+		value[any](b, "void (location.hash = %s)", "#/s/"+session+"?file=*")
+		b.sees(".panel h2", "Files")
+		if width == 390 {
+			b.holds("(() => { const toast = find('.toast').getBoundingClientRect(), panel = find('.panel').getBoundingClientRect(); return panel.top === 0 && panel.bottom > 600 && toast.top >= panel.bottom; })()")
+		}
+		b.liesOnNothing(".toast")
+		value[any](b, "void (location.hash = %s)", "#/s/"+session)
+		b.lacks(".panel", "")
+		b.sees(".talk > .toasts", "You answered")
+		b.presses(".toast button", "")
+		b.lacks(".toast", "")
+	}
+}

@@ -4,7 +4,7 @@
 import { useVisit } from "./focus.js";
 import { api, fileAddress, fileOf } from "./shelf.js";
 import { copy } from "./copy.js";
-import { agentOf, app, dismiss, nameAt, pipeline, toast } from "./state.js";
+import { agentOf, app, dismiss, nameAt, pipeline, toast, update } from "./state.js";
 import { boxWords, Compared, compared, counted, Lines } from "./changes.js";
 import { isText, kindOf, Listing, Preview, WithOutline } from "./preview.js";
 import { keep, kept } from "./kept.js";
@@ -20,6 +20,7 @@ import { Bones, html, icon, useCalm, useEffect, useMemo, useRef, useState } from
 // Panel shows a file of a session, or with "*" the list of its files.
 export function Panel({ session, path, route, saved, changed, open, close }) {
   const panel = useVisit(path);
+  useEffect(() => (update(), () => void setTimeout(update)), []); // where toasts are depends on it
   return html`<aside class="panel over" ref=${panel} tabindex="-1" aria-label="Document">${path === "*" ? html`<${All} session=${session} saved=${saved} changed=${changed} open=${open} close=${close} />`
     : html`<${Document} key=${path} file=${fileOf(session, path)} changed=${changed} version=${Number(route.query.v) || 0} choose=${(v) => open(path, { v: v || undefined })} all=${() => open("*")} close=${close} />`}</aside>`;
 }
@@ -74,6 +75,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   const shown = version || latest;
   const [tab, setTab] = useState("Read");
   const [full, setFull] = useState(false);
+  useEffect(update, [full]); // where toasts are depends on it
   const place = `edited.${app.me.name}.${file.session ?? ""}.${file.path}`;
   const [editing, setEdited] = useState(kept(place)); // { text, base }: base is the version that it changes
   useEffect(() => setEdited(kept(place)), [place]); // who this is may be known a moment later
