@@ -40,7 +40,7 @@ export const wordsIn = (text) => unitsOf(text).reduce((sum, token) => sum + coun
 
 const unitsOf = (text) => lexDocument(text).flatMap(split).filter((token) => !["space", "def"].includes(token.type) && !/^<!--[^]*?-->\s*$/.test(token.raw));
 const textOf = (token) => (token.type === "properties" ? "" : token.type === "details" ? token.raw.replace(/<\/?(details|summary)[^>]*>/g, " ") : token.tokens ? plain(token.tokens) : token.text ?? token.raw ?? "");
-const lineOf = (token) => JSON.stringify(token.raw.trim()) + "\n";
+const lineOf = (token) => JSON.stringify(token.number ? token.raw.trim().replace(/^\d+/, "1") : token.raw.trim()) + "\n"; // what is only numbered anew is the same
 
 // compared sets two documents side by side, block by block: { kind, token, words }.
 // Of blocks that were replaced, those of one type are paired in order, and their words
@@ -82,7 +82,7 @@ export function compared(before, after) {
 // split makes units of the items of a list, so that one changed item is one change.
 function split(token) {
   if (token.type !== "list") return [token];
-  return token.items.map((item) => ({ type: "item", raw: item.raw, item, list: token, tokens: item.tokens, text: item.text }));
+  return token.items.map((item, i) => ({ type: "item", raw: item.raw, item, list: token, number: token.ordered && (token.start || 1) + i, tokens: item.tokens, text: item.text }));
 }
 
 // byWords compares what people take for words: a number with its sign and its commas is
@@ -151,7 +151,8 @@ function drawn(unit, key) {
   }
   const words = unit.words.map((part) => (part.added ? html`<ins tabindex="-1">${said("added")}${part.value}</ins>` : part.removed ? html`<del tabindex="-1">${said("removed")}${part.value}</del>` : part.value));
   if (token.type === "heading") return heading(token, words, { key });
-  return token.type === "item" ? html`<ul key=${key} class=${token.item.task ? "tasks" : undefined}>${asItem(unit, words)}</ul>` : html`<p key=${key}>${words}</p>`;
+  if (token.type !== "item") return html`<p key=${key}>${words}</p>`;
+  return token.list.ordered ? html`<ol key=${key} start=${token.number}>${asItem(unit, words)}</ol>` : html`<ul key=${key} class=${token.item.task ? "tasks" : undefined}>${asItem(unit, words)}</ul>`;
 }
 
 // asItem is an item of a list, with its box where it has one: marked where that was turned.
@@ -165,7 +166,7 @@ function asItem(unit, words) {
 // asWhole marks a table, code or what is folded as a whole, in a word: struck out it could not be read.
 const asWhole = (tag, word, token) => html`<${tag} class="unit whole" tabindex="-1"><b class="tiny">${word}</b><span class="hidden">: </span>${whole(token)}<//>`;
 
-const whole = (token) => (token.type === "item" ? block({ ...token.list, items: [token.item] }) : token.type === "properties" ? drawProperties(token) : block(token));
+const whole = (token) => (token.type === "item" ? block({ ...token.list, start: token.number, items: [token.item] }) : token.type === "properties" ? drawProperties(token) : block(token));
 
 // Lines draws a difference by lines, with those around a change.
 export function Lines({ before, after, around = 3 }) {

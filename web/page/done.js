@@ -38,16 +38,19 @@ function inRows(items) {
   return rows;
 }
 
+// nearest is the version that was written when a card says: others may have the same content.
+export const nearest = (list, time) => list.toSorted((a, b) => Math.abs(Date.parse(a.at) - Date.parse(time)) - Math.abs(Date.parse(b.at) - Date.parse(time)))[0];
+
 const versions = new Map(); // promises of the versions of documents, by path and what is open
 
 // versionOf is the version of a document that was saved, by its content: { number, isLatest },
 // with no number where it was not kept. Others write the document, too, so what is known of its
 // versions may be too old: they are then asked for once more, for all cards together.
-async function versionOf({ path, sha }, shown) {
+async function versionOf({ path, sha, time }, shown) {
   const key = path + (shown.startsWith(path + " ") ? shown : "");
   const ask = () => versions.set(key, api.versions(fileOf("", path)).catch(() => [])).get(key);
   const find = (list) => {
-    const number = list.findLast((v) => v.known && v.sha256 === sha)?.number; // what was brought back later has the same content
+    const number = nearest(list.filter((v) => v.known && v.sha256 === sha), time)?.number;
     return { number, isLatest: number !== undefined && number === list[0].number };
   };
   const before = versions.get(key) ?? ask(), found = find(await before);

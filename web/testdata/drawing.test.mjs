@@ -190,6 +190,13 @@ test("a box that was ticked is a change, and stays a box", () => {
   assert.equal(all(root).filter((n) => n.localName === "input").length, 2);
 });
 
+test("items keep their numbers in a comparison, and are the same where they are only numbered anew", () => {
+  const starts = (before, after) => all(draw(html`<${Compared} units=${compared(before, after)} />`)).filter((n) => n.localName === "ol").map((n) => `${n.attributes.get("start") ?? 1}: ${textOf(n)}`);
+  assert.deepEqual(starts("1. ask\n2. pay\n3. go", "1. ask\n2. pay now\n3. go"), ["1: ask", "2: pay added: now", "3: go"]);
+  assert.deepEqual(compared("1. ask\n2. go", "1. ask\n2. pay\n3. go").map((u) => u.kind), ["same", "added", "same"]);
+  assert.deepEqual(starts("4. ask", "4. ask\n5. go"), ["4: ask", "5: go"]);
+});
+
 test("a table that changed is shown as it was and as it is, each under its word", () => {
   const table = (...rows) => ["| a | b |", "| - | - |", ...rows].join("\n");
   const draws = (before, after) => all(draw(html`<${Compared} units=${compared(before, after)} />`)).filter((n) => ["del", "ins"].includes(n.localName)).map((n) => [n.localName, n.attributes.get("class"), textOf(n).slice(0, 9).trim()]);

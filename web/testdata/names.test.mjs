@@ -10,7 +10,7 @@ const { app } = await import("../page/state.js");
 const { Session } = await import("../page/fold.js");
 const { Conversation } = await import("../page/conversation.js");
 const { namesIn } = await import("../page/steps.js");
-const { asSeen } = await import("../page/done.js");
+const { asSeen, nearest } = await import("../page/done.js");
 const { writerOf } = await import("../page/panel.js");
 const { bothOf } = await import("../page/files.js");
 
@@ -70,4 +70,10 @@ test("files that are compared are called as in the list, and told apart", () => 
   assert.equal(bothOf(brief, { path: "{output_folder}/brief.md", heading: "Brief" }), "Brief (out/brief.md) and Brief (brief.md)");
   assert.equal(bothOf(brief, { path: "out/brief.md", heading: "Brief" }), "Brief from “Brainstorm Project” and Brief from the project’s documents");
   app.agents = [];
+});
+
+test("a card opens the version that was written then, of several with the same content", () => {
+  const at = (second) => new Date(1e12 + second * 1000).toISOString(), list = [{ number: 3, at: at(90) }, { number: 1, at: at(2) }];
+  assert.deepEqual([at(3), at(89), at(95)].map((time) => nearest(list, time).number), [1, 3, 3]);
+  assert.equal(nearest([], at(1)), undefined);
 });
