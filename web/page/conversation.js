@@ -31,10 +31,11 @@ export function Conversation({ here, status, acts, openFile, asks = null }) {
   const { session } = here;
   const all = turnsOf(session.items);
   const turns = all.slice(-shown);
-  // What is asked is read from its beginning: a card that is higher than the view is shown
-  // at its top, and left to whoever reads it.
+  // What is asked is read from its beginning: a card higher than the view is shown at its top.
   const toEnd = () => {
-    const view = box.current, card = reader.atEnd && view.querySelector(".needs");
+    const view = box.current;
+    if (!view) return;
+    const card = reader.atEnd && view.querySelector(".needs");
     if (card && card.offsetHeight > view.clientHeight) {
       view.scrollTop += topOf(card) - topOf(view) - 8;
       Object.assign(reader, { atEnd: false, reads: true });

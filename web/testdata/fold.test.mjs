@@ -396,7 +396,7 @@ test("answers that are given at the same time stand in one order, followed or lo
 test("what is saved in a directory of its agent's is a file where the server can open it", () => {
   const e = new Events();
   const saved = (path, version) => ({ ...e.warned("x"), kind: "artifact_saved", body: { path, size: 3, version } });
-  const s = fold([e.start("alex", "hi"), e.said("hi"), saved("{docs}/a.md"), saved("{docs}/e.md", 1), saved("{project-root}/b.md"), saved("{session-folder}/c.md", 1), saved("{output}/d.md")]);
+  const s = fold([e.start("alex", "hi"), e.said("hi"), saved("{docs}/a.md"), saved("{docs}/e.md", 1), saved("{project-root}/b.md"), saved("{session-folder}/c.md", 1), saved("{output}/d.md", 1)]);
   assert.deepEqual([...s.files.keys()], ["{docs}/e.md", "/b.md", "c.md", "{output}/d.md"]); // which is a delivery's
   assert.deepEqual(brief(s).slice(1), [["file", "{docs}/e.md"], ["file", "/b.md"], ["file", "c.md"], ["file", "{output}/d.md"]]);
 });
