@@ -23,7 +23,7 @@ func questionOf(open *asking.Question) *Question {
 	case b.Approval:
 		q.Kind = "approval"
 	default:
-		q.Choices = choicesIn(b.Question)
+		q.Choices, q.Several = choicesIn(b.Question), question.Several(b.Question)
 	}
 	return q
 }
@@ -47,7 +47,7 @@ func askedIn(e *troupe.Event, answer string) *Question {
 	if !ok || e.Agent == Pipeline {
 		return nil
 	}
-	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: asked, Choices: asChoices(choices), Asked: e.Time}
+	return &Question{ID: e.Seq, Kind: "question", Agent: e.Agent, Text: asked, Choices: asChoices(choices), Several: len(choices) > 0 && question.Several(asked), Asked: e.Time}
 }
 
 // offers says of what an answer asks, which may be nothing, that there is something to choose.

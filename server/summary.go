@@ -27,6 +27,8 @@ type Question struct {
 	Node    string   `json:"node,omitempty"`
 	Text    string   `json:"text"`
 	Choices []Choice `json:"choices,omitempty"`
+	// Several says that more than one of them may be chosen, which is then said as text.
+	Several bool `json:"several,omitempty" jsonschema:"whether more than one of the choices may be chosen: they are then given as text"`
 	// Tool is what asked, Arguments what it would be called with.
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`

@@ -215,22 +215,27 @@ function Choices({ item, agent, acts, id }) {
   const key = keyOf(id, item);
   const [text, setText, send] = useTyped(key, give, item.key === "asks" ? id : "");
   const [chosen, setChosen] = useState(text ? choices.length : -1);
+  const [ticked, setTicked] = useState([]);
   const card = useFocus();
+  const { several } = item.ask;
   const own = chosen === choices.length || choices.length === 0;
+  // A choice is what was chosen of one list; several, and words of one's own, are said.
+  const answer = several ? [...choices.filter((_, i) => ticked.includes(i)).map(({ label }) => label), own && text.trim()].filter(Boolean).join("; ") : own ? text.trim() : choices[chosen]?.label;
   const submit = (event) => {
     event?.preventDefault();
-    const answer = own ? text.trim() : choices[chosen]?.label;
-    if (answer) send(own ? { text: answer } : { choice: answer });
+    if (answer) send(own || several ? { text: answer } : { choice: answer });
   };
+  const kind = several ? "checkbox" : "radio", isChosen = (i) => (several ? ticked.includes(i) : chosen === i);
+  const choose = (i) => (several ? setTicked(ticked.includes(i) ? ticked.filter((n) => n !== i) : [...ticked, i]) : setChosen(i));
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   const question = withoutChoices(item.question, offered);
   return html`<form class="needs" ref=${card} tabindex="-1" aria-label="Question" onSubmit=${submit} onKeyDown=${keys}><header>${icon("message-circle-question-mark")}${agent.name} needs your answer to go on</header><div>
     ${question && (isTitle(question) ? html`<p class="asked" dir="auto">${question}</p>` : html`<${Prose} text=${question} />`)}
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
-      ${choices.map((choice, i) => html`<label key=${i}><input type="radio" name=${"q" + item.key} checked=${chosen === i} onChange=${() => setChosen(i)} /><span dir="auto">${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
-      <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type="radio" name=${"q" + item.key} checked=${chosen === choices.length} onChange=${() => setChosen(choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
+      ${choices.map((choice, i) => html`<label key=${i}><input type=${kind} name=${"q" + item.key} checked=${isChosen(i)} onChange=${() => choose(i)} /><span dir="auto">${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
+      <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type=${kind} name=${"q" + item.key} checked=${own} onChange=${() => setChosen(several && own ? -1 : choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
     ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} data-of=${key} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
-    ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || (own ? !text.trim() : chosen < 0)}>Answer</button>
+    ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || !answer}>Answer</button>
       <button type="button" class="ghost" disabled=${isSent} onClick=${() => send({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
 
@@ -391,7 +396,7 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
 export function ChoicesAtHome({ id, q, answer }) {
   const [give, note, isSent] = useAnswer({ answer }, q), part = useRef(null);
   usePlace(part);
-  return html`${note}<div class="row wrap end" ref=${part}>${(q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length ? "Something else…" : "Answer"}</a></div>`;
+  return html`${note}<div class="row wrap end" ref=${part}>${(q.several ? [] : q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length && !q.several ? "Something else…" : "Answer"}</a></div>`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:
