@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/project/internal/config"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/skill"
+	"github.com/troupe-dev/troupe/tool/ask"
 	"github.com/troupe-dev/troupe/tool/calc"
 	"github.com/troupe-dev/troupe/tool/command"
 	"github.com/troupe-dev/troupe/tool/files"
@@ -34,6 +35,7 @@ const runCommand = "run_command"
 func (s *stage) ready(id string) map[string]func() (troupe.Tool, error) {
 	tools := map[string]func() (troupe.Tool, error){
 		"calculator": func() (troupe.Tool, error) { return calc.New(), nil },
+		"ask_user":   func() (troupe.Tool, error) { return ask.New(), nil },
 		"web_fetch":  s.webFetch, "web_search": s.webSearch, "wikipedia": s.wikipedia,
 	}
 	if commands := s.project.config.Agent(id).Commands; len(commands) > 0 {

@@ -26,6 +26,7 @@ const tools = {
   web_search: ["search", (a) => "searching the web for" + quoted(a?.query), (a) => "Searched the web for" + quoted(a?.query), () => "searched the web"],
   web_fetch: ["external-link", (a) => `reading ${host(a?.url)}`, (a) => `Read ${host(a?.url)}`, (n) => `read ${n} pages`],
   wikipedia: ["book-open", (a) => "looking in Wikipedia for" + quoted(a?.query), (a) => "Looked in Wikipedia for" + quoted(a?.query), () => "looked in Wikipedia"],
+  ask_user: ["message-circle-question-mark", () => "asking you", () => "Asked you", (n) => `asked you ${n} times`],
   calculate: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
   calculator: ["zap", () => "calculating", () => "Calculated", () => "calculated"],
   run_command: ["terminal", (a) => `running${quoted(command(a)) || " a program"}`, (a) => `Ran${quoted(command(a)) || " a program"}`, (n) => `ran ${n} programs`],
