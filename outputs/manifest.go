@@ -135,7 +135,9 @@ func (m *Manifest) over(older map[string]any, registered ...Output) ([]byte, err
 	newer["outputs"] = outputs
 	newer["related_sessions"] = join(older["related_sessions"], newer["related_sessions"], textOf)
 	if execution, ok := older["execution"].(map[string]any); ok {
-		delete(execution, "completed_at")
+		for _, ended := range []string{"completed_at", "stop", "outcome"} { // of an earlier run
+			delete(execution, ended)
+		}
 	}
 	overlay(older, newer)
 	return encode(older)

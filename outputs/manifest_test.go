@@ -102,6 +102,23 @@ func TestUnknownFieldsAndOutputsOfOthersAreKept(t *testing.T) {
 	}
 }
 
+// What a run of another process came to is not what the next one came to.
+func TestAManifestSaysOfALaterRunWhatThatCameTo(t *testing.T) {
+	store, dir := troupe.NewMemoryStore(), t.TempDir()
+	first := keep(t, store, dir, Options{})
+	failed := &troupe.RunFinished{Stop: "steps", Output: troupe.Handoff{Summary: "no", Meta: troupe.HandoffMeta{Status: "failed"}}}
+	appendTo(t, first, id(1), 1, append(begun("hi"), failed)...)
+	if m := load(t, first, id(1)); m.Execution.Outcome != "failed" || m.Execution.Stop != "steps" {
+		t.Fatalf("the first run: %+v", m.Execution)
+	}
+	first.Close()
+	second := keep(t, store, dir, Options{})
+	appendTo(t, second, id(1), 4, append(begun("go on"), ended())...)
+	if m := load(t, second, id(1)); m.Execution.Outcome != "" || m.Execution.Stop != "" || m.MessageCount != 4 {
+		t.Errorf("the second run: %+v", m.Execution)
+	}
+}
+
 func TestOutputsSavedByOtherMeansAreRegistered(t *testing.T) {
 	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
 	appendTo(t, f, id(1), 1, append(begun("hi"), &troupe.ArtifactSaved{Path: "{session-folder}/a.md", Type: "document", Description: "A"})...)
