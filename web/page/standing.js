@@ -74,10 +74,16 @@ const counted = {
   requirements: ["user_stories", "story", "stories"], architecture: ["decisions", "decision", "decisions"], discovery: ["relevant_files", "file that matters", "files that matter"], planning: ["steps", "step", "steps"],
 };
 
+// missing are the files that discovery names and that are not there.
+const missing = (result) => (result?.warnings ?? []).filter((w) => /^file_missing:/.test(w));
+
 // cameOf is what came of a phase that is done, in a few words: "11 stories". Of planning that is the
-// plan as it is, which a person may have changed.
+// plan as it is, which a person may have changed; of discovery, the files that are there.
 function cameOf({ name, state, result }, plan) {
-  const [key, one, several] = (state === "done" && counted[name]) || [], n = ((name === "planning" && plan?.steps) || result?.outputs?.[key])?.length;
+  const [key, one, several] = (state === "done" && counted[name]) || [];
+  if (!key) return "";
+  const list = (name === "planning" && plan?.steps) || [result?.outputs?.[key]].flat().filter(Boolean);
+  const n = list.length - (name === "discovery" ? missing(result).length : 0);
   return n > 0 && `${n} ${n === 1 ? one : several}`;
 }
 

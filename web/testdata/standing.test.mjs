@@ -52,6 +52,15 @@ test("a phase that is done says what came of it, and no time that is none", () =
   assert.equal(standingOf(phasesOf(s)[0], true), "waits for you");
 });
 
+test("discovery has as many files as are there", () => {
+  for (const [files, missing, want] of [[["a.go", "gone.go"], 1, "1 file that matters"], [["a.go", "b.go"], 0, "2 files that matter"], [{ path: "a.go" }, 0, "1 file that matters"], [["gone.go"], 1, ""], [undefined, 0, ""]]) {
+    const { s, begin, phase } = log();
+    begin("d");
+    phase("d", "discovery#1", 0, { status: "success", outputs: { relevant_files: files }, warnings: [...Array(missing).fill("file_missing: discovery names gone.go, and there is no such file"), "json_repaired: a comma"] });
+    assert.equal(standing(s, "discovery"), ["done", want].filter(Boolean).join(", "));
+  }
+});
+
 test("planning has as many steps as the plan has by now", () => {
   const { s, begin, phase } = log();
   begin("d");
@@ -61,6 +70,7 @@ test("planning has as many steps as the plan has by now", () => {
   assert.equal(standingOf(planning, false, plan(4)), "done, 4 steps, worked 2.0 s");
   assert.equal(standingOf(planning, false, plan(1)), "done, 1 step, worked 2.0 s");
   assert.equal(standingOf(planning, true, plan(4)), "waits for you, worked 2.0 s");
+  assert.equal(standingOf({ ...planning, state: "running" }, false, plan(4)), "working, worked 2.0 s");
 });
 
 test("a phase that failed is not called partly done anywhere, and is worked on while it is", () => {
