@@ -61,3 +61,21 @@ func TestManualApprovalAsksAfterEveryPhaseOfDocuments(t *testing.T) {
 		t.Errorf("%v, asked after %s, %+v", err, got, r)
 	}
 }
+
+// Changes that were not committed when a delivery began are not in it, whatever becomes of
+// them later.
+func TestChangesThatAreLeftOutAreCounted(t *testing.T) {
+	y := shellYard(t)
+	y.config.To = "requirements"
+	if n := pipeline.LeftOut(y.events()); n != 0 {
+		t.Errorf("before it began %d are left out", n)
+	}
+	y.write("README.md", "# Other\n")
+	y.write("new.txt", "new\n")
+	y.mustRun("delivered")
+	y.sh("git add -A && git commit -qm more")
+	y.goOn("go on")
+	if n := pipeline.LeftOut(y.events()); n != 2 {
+		t.Errorf("%d files are left out, not 2", n)
+	}
+}

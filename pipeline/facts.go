@@ -145,6 +145,18 @@ func Documents(events []troupe.Event) (list []ArtifactSummary) {
 	return list
 }
 
+// LeftOut counts the files that were changed in the checkout and not committed when the
+// delivery began, and that it was begun without.
+func LeftOut(events []troupe.Event) int {
+	for i := range events {
+		var p prepared
+		if b, ok := events[i].Body.(*troupe.ToolReturned); ok && b.Tool == toolPrepare && b.Class == "" && json.Unmarshal([]byte(b.Content), &p) == nil {
+			return p.Left // later ones go on with the same base
+		}
+	}
+	return 0
+}
+
 // PlainFindings are the findings and criteria of the latest review, where there is one.
 func (r *Report) PlainFindings() (findings []Finding, criteria []Criterion) {
 	return plainFindings(r.Findings, r.Criteria)

@@ -92,7 +92,9 @@ type deliveryView struct {
 	Review    *reviewView          `json:"review,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`
 	Documents []documentView       `json:"documents"`
-	Warnings  []string             `json:"warnings,omitempty"`
+	// LeftOut counts the files that were changed and not committed when it began.
+	LeftOut  int      `json:"left_out,omitempty" jsonschema:"how many files were changed in the checkout and not committed when it began, and are not in it"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Tokens, Cost, Seconds (worked) and WaitedSeconds (for a person, until now) are of all that
 	// was done so far and never get less. BetweenSeconds are those worked that are no phase's.
 	Tokens         int     `json:"tokens"`
@@ -182,7 +184,7 @@ func (s *Server) showDelivery(c *call) (deliveryView, error) {
 	}
 	summary := pipeline.Summarize(events)
 	v := deliveryView{
-		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.WaitedUntil(time.Now()).Seconds(), BetweenSeconds: summary.Between.Duration().Seconds(),
+		DeliverySite: site, Session: info.ID, State: summary.State, Question: summary.Question, Tokens: summary.Tokens, Cost: summary.Cost, Seconds: summary.Duration.Duration().Seconds(), WaitedSeconds: summary.WaitedUntil(time.Now()).Seconds(), BetweenSeconds: summary.Between.Duration().Seconds(), LeftOut: pipeline.LeftOut(events),
 		Runs: []checkView{}, Commits: []commitView{}, Findings: []pipeline.Finding{}, Criteria: []pipeline.Criterion{}, Documents: []documentView{},
 	}
 	v.Checks, v.Files, v.Log = listed(v.Checks), listed(v.Files), listed(v.Log)

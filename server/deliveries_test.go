@@ -112,10 +112,29 @@ func TestFindingsAreShownWhileADeliveryWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{`"waited_seconds"`, `"outdated"`, `"severity"`, `"verdict"`} {
+	for _, key := range []string{`"waited_seconds"`, `"left_out"`, `"outdated"`, `"severity"`, `"verdict"`} {
 		if !strings.Contains(string(described), key) {
 			t.Errorf("%s is not described", key)
 		}
+	}
+}
+
+// Whoever looks at a delivery hears that changes of the checkout are not in it.
+func TestADeliverySaysWhatIsLeftOut(t *testing.T) {
+	prepare := troupe.NewTool("open_worktree", "Makes a worktree.", func(context.Context, struct{}) (map[string]int, error) { return map[string]int{"left": 2}, nil })
+	w := open(t, clerk(t, echo()), func(c *Config) {
+		c.Deliveries = sites{step: troupe.NewStep(Pipeline, func(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
+			_, err := run.Call(ctx, prepare, struct{}{})
+			return in, err
+		})}
+	})
+	var made started
+	w.want(http.StatusAccepted, &made, "POST", "/api/deliveries", delivery{Request: "Make it good"})
+	w.follow(made.Session, 0).until(ends)
+	var seen map[string]any
+	w.want(http.StatusOK, &seen, "GET", "/api/deliveries/"+made.Session, nil)
+	if seen["left_out"] != 2.0 {
+		t.Errorf("it says %v", seen["left_out"])
 	}
 }
 

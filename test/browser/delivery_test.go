@@ -85,6 +85,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	m := newModel(t)
 	dir := repository(t, m)
 	before := git(t, dir, "rev-parse HEAD")
+	git(t, dir, "show HEAD:base.ok > notes.md")
 	b := open(t, serve(t, dir).link)
 	b.click(".side nav a", "Deliveries")
 	b.write("#request", "Make it good")
@@ -109,6 +110,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Plan] .plan", "The second file")
 	b.sees("[aria-label=Checks]", "before the change")
 	b.sees("[aria-label=Documents]", "Plan")
+	b.sees("aside", "1 file that was changed and not committed is not in it.")
 	b.sees("[aria-label=Gate] .steps-asked", "Write that, too.") // what is asked about is there
 	b.picture("delivery-plan")
 

@@ -19,7 +19,7 @@ import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
 import { isAsShown, isUnsaved, SitePlan } from "./plan.js";
-import { Change, Checks, DiffLines, Documents, FindingRows, Findings, Outcome, tell, useSite } from "./site.js";
+import { Change, Checks, DiffLines, Documents, FindingRows, Findings, leftOut, Outcome, tell, useSite } from "./site.js";
 import { Bones, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
 // marks are how the stepper draws the states of a phase.
@@ -85,7 +85,7 @@ export function Delivery({ here, info, status, acts, show: open }) {
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
       ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}` : html`<${Awaited} /><${Awaited} />`}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
-      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p><${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
+      <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p>${site?.left_out > 0 && html`<p class="tiny dim">${leftOut(site.left_out)}</p>`}<${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
         ${!isKnown ? html`<${Awaited} />` : html`${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} dropped=${site?.dropped} />`}</aside></div>
     ${gate && html`<${Pinned} item=${gate} busy=${busy} wish=${wish} onward=${onward} />`}</div></div>`;
 }

@@ -62,6 +62,9 @@ export function useSite(id, key, atGate) {
   return [site && dropping.has(id) ? { isDropping: true, ...site, acts: [], files: [] } : site, () => api.delivery(id).then(setSite, () => {})];
 }
 
+// leftOut says how many changed files a delivery was begun without.
+export const leftOut = (n) => (n > 0 ? `${n === 1 ? "1 file that was" : `${n} files that were`} changed and not committed ${n === 1 ? "is" : "are"} not in it.` : "");
+
 // Outcome says what it came to, and offers what can be done about it.
 export function Outcome({ site, session, again }) {
   const [guidance, setGuidance] = useKept("guidance." + site.session);

@@ -6,7 +6,7 @@ install();
 const { historyOf, howOf, phasesOf, standingOf, states, timesOf, wishedFor } = await import("../page/standing.js");
 const { asText, withId, partsOf } = await import("../page/phase.js");
 const { did, isVain } = await import("../page/words.js");
-const { measuredOf, withHeads } = await import("../page/site.js");
+const { leftOut, measuredOf, withHeads } = await import("../page/site.js");
 const { Session } = await import("../page/fold.js");
 const { turnsOf } = await import("../page/turns.js");
 
@@ -59,6 +59,10 @@ test("discovery has as many files as are there", () => {
     phase("d", "discovery#1", 0, { status: "success", outputs: { relevant_files: files }, warnings: [...Array(missing).fill("file_missing: discovery names gone.go, and there is no such file"), "json_repaired: a comma"] });
     assert.equal(standing(s, "discovery"), ["done", want].filter(Boolean).join(", "));
   }
+});
+
+test("changes that are left out are counted", () => {
+  assert.deepEqual([undefined, 0, 1, 2].map(leftOut), ["", "", "1 file that was changed and not committed is not in it.", "2 files that were changed and not committed are not in it."]);
 });
 
 test("planning has as many steps as the plan has by now", () => {
