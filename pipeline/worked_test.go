@@ -71,7 +71,11 @@ func TestTheTimeOfAPhaseIsThatOfItsWork(t *testing.T) {
 		at(&l, c.end)
 		l.add("root", "", "deliver", &troupe.UserSaid{})
 		at(&l, c.end+1000)
-		p := Summarize(l).Phases[0]
+		s := Summarize(l)
+		p := s.Phases[0]
+		if s.Between != 0 {
+			t.Errorf("%s: %s of it is in no phase", name, s.Between.Duration())
+		}
 		if got := fmt.Sprint(p.Duration.Duration(), " ", p.Waited.Duration()); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}

@@ -37,11 +37,12 @@ export const states = {
 };
 
 // phasesOf returns how each phase stands: of one that was run again, by the last time, with
-// the time that all its runs have taken. One that failed is worked on for as long as the
-// delivery is, until something else begins.
+// the time that all its runs have taken: one whose process died, until its last event. One
+// that failed is worked on for as long as the delivery is, until something else begins.
 export function phasesOf(session, status = session.status) {
   const found = new Map();
   const keeps = session.items.filter((item) => item.type === "question" && keepsPlan(item)).map((item) => item.answeredAt);
+  const until = session.status === "interrupted" ? session.last : "";
   let latest = null;
   for (const run of session.runs.values()) {
     if (run.depth !== 1) continue;
@@ -49,7 +50,7 @@ export function phasesOf(session, status = session.status) {
     const plans = before?.plans ?? [];
     latest = {
       name: run.agent, state: howOf(run), rounds: (before?.rounds ?? 0) + 1, result: resultOf(run), run,
-      ms: (before?.ms ?? 0) + (workedOn(run) ?? 0), waited: (before?.waited ?? 0) + run.waited,
+      ms: (before?.ms ?? 0) + (workedOn(run, until) ?? 0), waited: (before?.waited ?? 0) + run.waited,
     };
     if (run.agent === "planning") {
       const was = plans.findLast((p) => p.result?.status !== "failed");

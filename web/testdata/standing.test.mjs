@@ -102,6 +102,29 @@ test("a phase whose process died is not worked on", () => {
   assert.equal(timesOf(s, phasesOf(s), "2999-01-01T00:00:00Z"), timesOf(s, phasesOf(s)));
 });
 
+test("what a phase took whose process died is its own", () => {
+  const { s, add, begin, phase } = log();
+  begin("d");
+  add(2, "d", "", "tool_called", { tool: "open_worktree" }, "deliver");
+  phase("d", "planning#1", 3, { status: "success" });
+  add(0, "implementation#1", "d", "run_started", { depth: 1, definition: { kind: "phase" } });
+  add(20, "implementation#1", "d", "tool_called", { tool: "apply_changes" });
+  const times = () => timesOf(s, phasesOf(s));
+  s.interrupt(s.seq);
+  assert.equal(standing(s, "implementation"), "stopped, worked 20.0 s");
+  assert.equal(times(), "worked 25.0 s (2.0 s of it on checks and between the phases)");
+  add(500, "d", "", "run_resumed", {}, "deliver");
+  assert.equal(standing(s, "implementation"), "working");
+  add(10, "implementation#1", "d", "tool_called", { tool: "apply_changes" });
+  s.interrupt(s.seq); // once more
+  assert.equal(times(), "worked 35.0 s (2.0 s of it on checks and between the phases)");
+  add(500, "d", "", "run_resumed", {}, "deliver");
+  add(4, "implementation#1", "d", "run_finished", { output: { key_outputs: { result: { status: "success" } } } });
+  add(1, "d", "", "run_finished", { output: {} }, "deliver");
+  assert.equal(standing(s, "implementation"), "done, worked 34.0 s");
+  assert.equal(times(), "worked 40.0 s (3.0 s of it on checks and between the phases)");
+});
+
 test("a review that found something is not done", () => {
   const run = (review, status = "success") => ({ status: "completed", output: { key_outputs: { result: { status, review } } } });
   assert.equal(howOf(run({ findings: [{ severity: "major" }] })), "wants");
