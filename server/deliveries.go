@@ -393,6 +393,10 @@ func (s *Server) touch(session string) error {
 	return s.notes.change(session, func(n *notes) { n.Touched++ })
 }
 
+// Changed tells whoever looks at a session that something of it has changed of which its events do
+// not tell, as where another program has taken the result of a delivery.
+func (s *Server) Changed(session string) { s.hub.changed(session) }
+
 // A continuation is how a delivery that came to its end goes on.
 type continuation struct {
 	Guidance string `json:"guidance,omitempty"`

@@ -46,7 +46,8 @@ func newGeneration(ctx context.Context, opened *project.Project, end context.Can
 		}
 		return nil
 	}
-	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention, opened.RunSweep, counting(opened), watch))
+	deliveries := func(ctx context.Context) error { return opened.WatchDeliveries(ctx, web.Changed) }
+	rest := sync.OnceValue(beside(ctx, opened.RunSchedules, opened.RunRetention, opened.RunSweep, counting(opened), watch, deliveries))
 	return &generation{project: opened, web: web, clients: clients, rest: rest}, nil
 }
 

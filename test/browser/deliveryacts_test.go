@@ -155,3 +155,19 @@ func TestADeliveryThatGoesOnElsewhereIsNotDeleted(t *testing.T) {
 	b.toasted("“Make it good” is at work again, so it is not deleted")
 	b.sees(".side .item", "Make it good")
 }
+
+// What the command line does with a result is seen by whoever has it open, and in lists.
+func TestAResultThatIsTakenInATerminalIsSeen(t *testing.T) {
+	t.Parallel()
+	m, dir, b := plans(t)
+	b.click("[aria-label=Gate] button", "Carry it out")
+	m.carriesOut(t)
+	b.sees("[data-outcome=delivered]", "Delivered")
+	b.sees(outcome+" .chip", "delivered")
+	id := value[string](b, "location.hash.split('/')[2].slice(0, 8)")
+	troupe(t, dir, "deliveries", "apply", id)
+	b.sees(outcome+" .chip", "taken")
+	troupe(t, dir, "deliveries", "undo", id)
+	b.sees(outcome+" .chip", "delivered")
+	b.sees(outcome+" button", "Take it")
+}

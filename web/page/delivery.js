@@ -29,7 +29,7 @@ export function Delivery({ here, info, status, acts, show: open }) {
   const show = (path) => open("{output}/" + path); // as the files of its conversation are called
   const { session } = here;
   const gate = session.questions.find((q) => q.ask.kind === "gate");
-  const [site, again] = useSite(here.id, [status, info?.written, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
+  const [site, again] = useSite(here.id, [status, info?.written, info?.result, session.items.length, session.runs.size, [...session.runs.values()].filter((run) => run.ended).length].join(), !!gate);
   const isKnown = useCalm(site === undefined ? null : true); // what is shown once it is known moves nothing away
   const list = phasesOf(session, status);
   const asking = gate?.arguments?.phase; // a phase, or a step of one
