@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -51,6 +53,9 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 	return views, nil
 }
 
+// statuses are those that a session can have.
+var statuses = []string{"running", "waiting", "completed", "failed", "cancelled", "interrupted"}
+
 // listingOf reads what a request wants.
 func listingOf(c *call) (wanted listing, err error) {
 	query := c.r.URL.Query()
@@ -63,6 +68,9 @@ func listingOf(c *call) (wanted listing, err error) {
 		return wanted, err
 	}
 	wanted = listing{agents: query["agent"], skip: int(skip), open: query.Get("open") != ""}
+	if status := query.Get("status"); status != "" && !slices.Contains(statuses, status) {
+		return wanted, refuse(http.StatusBadRequest, "status: %.100q is none of %s", status, strings.Join(statuses, ", "))
+	}
 	wanted.match = troupe.SessionFilter{User: c.user, Status: query.Get("status"), Limit: max(int(limit), 1)}
 	if len(wanted.agents) == 0 {
 		wanted.agents = []string{""}

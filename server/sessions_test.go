@@ -43,7 +43,7 @@ func TestASessionIsMadeListedRenamedAndDeleted(t *testing.T) {
 	if list[0].ID != other || list[0].Title != "Where is the sun?" {
 		t.Errorf("the latest is %+v", list[0])
 	}
-	for _, query := range []string{"?limit=x", "?limit=-1", "?since=yesterday"} {
+	for _, query := range []string{"?limit=x", "?limit=-1", "?since=yesterday", "?status=purple"} {
 		w.want(http.StatusBadRequest, nil, "GET", "/api/sessions"+query, nil)
 	}
 

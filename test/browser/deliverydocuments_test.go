@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A document of a delivery is a file of its conversation like others: opened from wherever it is
@@ -18,7 +20,7 @@ func TestADocumentOfADeliveryIsEdited(t *testing.T) {
 	b.sees(panel+" .prose", "The second file")
 	b.click(panel+" button", "Edit")
 	b.write(panel+" textarea", "# Plan\n\nIn my own words.\n")
-	b.click(panel+" button", "Save a version")
+	b.press("s", kb.ModifierCtrl)
 	b.toasted("Saved as version 2")
 	b.sees(panel+" .prose", "In my own words.")
 	b.sees(gate, "The document of the plan was edited. What is carried out are the steps above: change them in the plan, too.")

@@ -41,6 +41,13 @@ function All({ session, saved, changed, close }) {
 // a directory that was granted that may have been another conversation.
 export const outsideOf = ({ path }) => (path.startsWith("{") ? "elsewhere" : "outside of Troupe");
 
+// saves has Ctrl S, which browsers take otherwise, and Ctrl Enter save what is written.
+const saves = (event) => {
+  if (!(event.ctrlKey || event.metaKey) || !["s", "Enter"].includes(event.key)) return;
+  event.preventDefault();
+  event.currentTarget.requestSubmit();
+};
+
 // isMade says of a file that a delivery has made it.
 const isMade = ({ session, path }) => path.startsWith("{output}/") && app.sessions.get(session)?.agent === pipeline;
 
@@ -154,7 +161,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
       ${text_ && !fixed && tab !== "Changes" && !old && editing === null && html`<button type="button" class="ghost sm" aria-label="Edit" disabled=${text === null} onClick=${() => edit({ text, base: latest })}>${icon("pencil")}<span class="desk-only">Edit</span></button>`}</div>`}
     ${seeking && seekable && html`<${Seek} key=${tab} close=${() => setSeeking(false)} />`}
     ${editing !== null && !isEditing && html`<div class="row wrap card chosen" role="status"><span class="grow small">Your changes of version ${editing.base} are not saved yet. They are kept.</span><button type="button" class="sm" onClick=${goOn}>${icon("pencil")}Go on editing</button></div>`}
-    ${isEditing ? html`<form class="editor" onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} file=${file} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
+    ${isEditing ? html`<form class="editor" onKeyDown=${saves} onSubmit=${(e) => (e.preventDefault(), save(editing.base))}><textarea aria-label=${`Text of ${file.path}`} value=${editing.text} dir="auto" onInput=${(e) => setEditing({ ...editing, text: e.target.value })}></textarea>${latest > editing.base ? html`<${Clash} file=${file} theirs=${versions[0]} text=${text ?? ""} editing=${editing} save=${() => save(latest)} drop=${drop} />` : html`<div class="row pad-s"><button class="primary">Save a version</button><button type="button" class="ghost" onClick=${drop}>Cancel</button></div>`}</form>`
       : calm === null ? html`<div class="sheet"><${Bones} /></div>`
       : tab === "Changes" && versions.length > 1 ? html`<${Changes} changes=${changes} shown=${shown} box=${box} />`
       : tab === "Source" ? html`<div class="sheet flush"><${Listing} text=${text} lang=${file.path.split(".").at(-1)} /></div>`
