@@ -106,9 +106,9 @@ func TestUnknownFieldsAndOutputsOfOthersAreKept(t *testing.T) {
 func TestAManifestSaysOfALaterRunWhatThatCameTo(t *testing.T) {
 	store, dir := troupe.NewMemoryStore(), t.TempDir()
 	first := keep(t, store, dir, Options{})
-	failed := &troupe.RunFinished{Stop: "steps", Output: troupe.Handoff{Summary: "no", Meta: troupe.HandoffMeta{Status: "failed"}}}
+	failed := &troupe.RunFinished{Stop: "turns", Output: troupe.Handoff{Summary: "no", Meta: troupe.HandoffMeta{Status: "failed"}}}
 	appendTo(t, first, id(1), 1, append(begun("hi"), failed)...)
-	if m := load(t, first, id(1)); m.Execution.Outcome != "failed" || m.Execution.Stop != "steps" {
+	if m := load(t, first, id(1)); m.Execution.Outcome != "failed" || m.Execution.Stop != "turns" {
 		t.Fatalf("the first run: %+v", m.Execution)
 	}
 	first.Close()
