@@ -235,6 +235,22 @@ func TestASequenceMayGoOnWithoutAStep(t *testing.T) {
 	}
 }
 
+// What was made of parts of which one failed is partial, too: whoever reads the end of it alone
+// does not see that.
+func TestWhatIsMadeOfAPartIsPartial(t *testing.T) {
+	w := &world{done: map[string]int{}}
+	for name, want := range map[string]string{"bob": "", "bad": "partial"} {
+		step := echo(t, w, name)
+		if name == "bad" {
+			step = broken(t, name)
+		}
+		_, end := mustAnswer(t, newEngine(t, troupe.Config{}), flow.Sequence("advice", flow.Parallel("all", echo(t, w, "ann"), step), echo(t, w, "chair")), "go")
+		if out := end.Output; out.Meta.Status != want && (want != "" || out.Meta.Status != "success") || !strings.HasPrefix(out.Summary, "chair heard") {
+			t.Errorf("with %s it is %+v", name, out)
+		}
+	}
+}
+
 func TestParallelStepsRunAtOnceAndAreGatheredInOrder(t *testing.T) {
 	t.Attr("FR", "FR-018")
 	t.Attr("FR", "FR-024")

@@ -91,6 +91,9 @@ func (b *Bundle) settings(ws *workspace.Workspace) (list []Setting, found []Find
 
 const projectPrefix = "{" + workspace.ProjectRoot + "}/"
 
+// NoName is the user_name of an installation whose installer was told none.
+const NoName = "(no name given)"
+
 // usual are the settings that agents of an installation count on, as its installer would
 // have them, and skills that somebody has copied without one. Installers that nobody
 // answers leave some out, and name them all the same in others ({project-root}/{output_folder}/planning-artifacts).
@@ -99,7 +102,7 @@ func (b *Bundle) usual() []Setting {
 		return nil
 	}
 	list := []Setting{
-		{Name: "user_name", Value: "(no name given)"},
+		{Name: "user_name", Value: NoName},
 		{Name: "communication_language", Value: "the language that the user writes in"},
 	}
 	if b.tree == "" { // what no installer has filled in is asked for when skills are rendered

@@ -43,7 +43,7 @@ func (s *sequence) Name() string                   { return s.SequenceConfig.Nam
 func (s *sequence) Definition() *troupe.Definition { return s.definition }
 
 func (s *sequence) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (troupe.Handoff, error) {
-	h, failures := in, 0
+	h, failures, isPartial := in, 0, false
 	for i, step := range s.Steps {
 		if i > 0 {
 			if limit := run.Limit(); limit != "" {
@@ -65,10 +65,11 @@ func (s *sequence) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (
 		case out.Meta.Stop == "input_requested":
 			return out, nil
 		default:
+			isPartial = isPartial || out.Meta.Status == "partial"
 			h = Then(h, out)
 		}
 	}
-	if failures > 0 {
+	if failures > 0 || isPartial && h.Meta.Status != "failed" { // whatever was made of it since
 		h.Meta.Status = "partial"
 	}
 	return h, nil

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-dev/troupe/bundle"
 	"github.com/troupe-dev/troupe/server"
 	"github.com/troupe-dev/troupe/workspace"
 )
@@ -390,4 +391,4 @@ func (p *Project) userName() string {
 }
 
 // nobodys are the names that installers write where nobody has said one.
-var nobodys = []string{"user", "friend", "bmad", "your name", "yourname", "[your name]"}
+var nobodys = []string{"user", "friend", "bmad", "your name", "yourname", "[your name]", bundle.NoName}

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -78,5 +81,54 @@ func TestWhatAnAgentSavesForAllIsToldToAll(t *testing.T) {
 	w.talk(w.session(as(tokenOfBob)), "Save it", as(tokenOfBob))
 	if c := <-ann; c != (change{Documents: true}) {
 		t.Errorf("ann is told %+v", c)
+	}
+}
+
+// keptDocuments are one document, with all its versions.
+type keptDocuments struct {
+	writtenDocuments
+	texts *[]string
+}
+
+func (k keptDocuments) Versions(context.Context, string, string) (list []Version, err error) {
+	for i, text := range slices.Backward(*k.texts) {
+		list = append(list, Version{Number: i + 1, SHA256: sumOf(text), Known: true})
+	}
+	return list, nil
+}
+
+func (k keptDocuments) Read(_ context.Context, _, _ string, version int) ([]byte, error) {
+	return []byte((*k.texts)[cmp.Or(version, len(*k.texts))-1]), nil
+}
+
+func (k keptDocuments) Write(_ context.Context, _, _ string, content []byte) (Version, error) {
+	*k.texts = append(*k.texts, string(content))
+	return Version{Number: len(*k.texts)}, nil
+}
+
+// Of many who save what they made of the same version, at the same moment, one has saved it, and
+// the others are told. What is brought back twice is one version.
+func TestOneOfManySavesADocument(t *testing.T) {
+	texts := []string{"# First", "# Second"}
+	w := open(t, clerk(t, echo()), func(c *Config) { c.Documents = keptDocuments{texts: &texts} })
+	statuses := make(chan int, 8)
+	for i := range cap(statuses) {
+		go func() {
+			status, _ := w.do("PUT", "/api/documents", fileEdit{Path: "notes.md", Content: fmt.Sprint("# By ", i), Version: 2})
+			statuses <- status
+		}()
+	}
+	count := map[int]int{}
+	for range cap(statuses) {
+		count[<-statuses]++
+	}
+	if len(texts) != 3 || count[http.StatusOK] != 1 || count[http.StatusConflict] != cap(statuses)-1 {
+		t.Errorf("%v, and the versions are %q", count, texts)
+	}
+	for range 2 {
+		var v Version
+		if w.want(http.StatusOK, &v, "POST", "/api/documents/restore", restore{Path: "notes.md", Version: 1}); v.Number != 4 || len(texts) != 4 {
+			t.Errorf("version %d, and the versions are %q", v.Number, texts)
+		}
 	}
 }

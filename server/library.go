@@ -242,6 +242,8 @@ func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
 	if s.config.Documents == nil {
 		return Version{}, errNoFile
 	}
+	s.writing.Lock() // of two who edit the same version one is told
+	defer s.writing.Unlock()
 	versions, err := s.config.Documents.Versions(c.r.Context(), c.user, in.Path)
 	if err != nil || len(versions) == 0 {
 		return Version{}, errNoFile
@@ -298,9 +300,14 @@ func (s *Server) restoreDocument(c *call, in restore) (Version, error) {
 	if s.config.Documents == nil {
 		return Version{}, errNoFile
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	content, err := s.config.Documents.Read(c.r.Context(), c.user, in.Path, in.Version)
 	if err != nil {
 		return Version{}, errNoFile
+	}
+	if versions, err := s.config.Documents.Versions(c.r.Context(), c.user, in.Path); err == nil && len(versions) > 0 && versions[0].SHA256 == sumOf(string(content)) {
+		return versions[0], nil // as after a second click
 	}
 	return s.writeDocument(c, in.Path, content)
 }

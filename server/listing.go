@@ -54,7 +54,7 @@ func (s *Server) listSessions(c *call) ([]sessionView, error) {
 }
 
 // statuses are those that a session can have.
-var statuses = []string{"running", "waiting", "completed", "failed", "cancelled", "interrupted"}
+var statuses = []string{"running", "waiting", "completed", "failed", "cancelled", "interrupted", sessionEmpty}
 
 // listingOf reads what a request wants.
 func listingOf(c *call) (wanted listing, err error) {

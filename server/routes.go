@@ -37,7 +37,7 @@ func routes() []route {
 	chosen := []parameter{
 		{"agent", "only of this agent"}, {"since", "since then: 2h, 2026-01-31, or a time as in 2026-01-31T12:00:00Z"}, {"limit", "at most so many"},
 	}
-	sessions := append([]parameter{{"q", "only those in which these words are"}, {"status", "only those that stand so: running, waiting, completed, failed, cancelled or interrupted"}, {"skip", "without so many of the latest"}, {"open", "and all that wait for somebody or run, however old they are"}}, chosen...)
+	sessions := append([]parameter{{"q", "only those in which these words are"}, {"status", "only those that stand so: running, waiting, completed, failed, cancelled, interrupted or empty"}, {"skip", "without so many of the latest"}, {"open", "and all that wait for somebody or run, however old they are"}}, chosen...)
 	logs := append([]parameter{
 		{"q", "only what has these words"}, {"session", "only in this session"}, {"tool", "only calls of this tool"},
 		{"level", "debug, info, warn or error, and what is more serious"}, {"errors", "only what failed"},
