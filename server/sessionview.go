@@ -16,6 +16,8 @@ type sessionView struct {
 	troupe.SessionInfo
 	// Question is what waits for an answer, though others may be at work.
 	Question *Question `json:"question,omitempty"`
+	// Questions is how many wait: in a flow there may be several.
+	Questions int `json:"questions,omitempty" jsonschema:"how many questions wait: in a flow there may be several, of which question is the first"`
 	// Doing is what the run does now.
 	Doing *Doing `json:"doing,omitempty"`
 	// Stop is what the latest run has ended with, where it has ended without the whole of an
@@ -68,7 +70,7 @@ func (s *Server) viewWith(ctx context.Context, info troupe.SessionInfo, n *notes
 	defer known.mu.Unlock()
 	v := sessionView{
 		SessionInfo: info, Result: result, Model: known.model, Spent: known.cost, Tokens: known.tokens, Unseen: known.answers > n.Seen,
-		Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
+		Questions: len(known.open.Waiting), Files: len(known.files), Queued: len(n.Queue), Pinned: n.Pinned, Archived: n.Archived, Related: n.Related, Forked: known.forked,
 		// A message that leaves the queue to be said was written once.
 		Written: fmt.Sprintf("%d.%d.%d", known.written+len(n.Queue), n.Touched, n.byHand()),
 	}

@@ -181,6 +181,7 @@ func (s *summary) note(e *troupe.Event) {
 	case *troupe.SessionForked:
 		s.forked = b.From
 		clear(s.days) // what it began with was paid in another session
+		s.cost, s.tokens = 0, 0
 	case *troupe.ToolCalled:
 		s.doing = &Doing{What: "tool", Agent: e.Agent, Tool: b.Tool, Target: targetOf(json.RawMessage(b.Arguments)), Since: e.Time}
 	case *troupe.ToolReturned:

@@ -3,6 +3,8 @@ package browser
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 )
 
 const askUserConfiguration = `model: stub/stub-1
@@ -27,6 +29,12 @@ func TestAgentsOfAFlowAskPeople(t *testing.T) {
 	b := open(t, h.link)
 	b.sees(".agent", "lawyer")
 	session := h.runs(t, "advice", "Advise us")
+	b.sees(".waits", "One more question waits there")
+	b.press("k", kb.ModifierCtrl)
+	b.sees(".finder", "")
+	b.write(".finder input", "advic")
+	b.sees(".finder .opt", "a flow")
+	b.press(kb.Escape)
 	b.looksAt(session, "")
 	b.holds("all('[aria-label=Question]').length === 2")
 	b.picture("ask-user")

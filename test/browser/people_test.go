@@ -491,8 +491,8 @@ func TestLimitsAreNamedAndRepeatsAreStopped(t *testing.T) {
 	}
 	same := reply{tool: "read_file", arguments: map[string]any{"file_path": "{session-folder}/same.md"}}
 	for _, c := range []struct{ limits, say, title, offer string }{
-		{"turns: 3", "Look everywhere", "The limit of 3 turns is reached", "Go on, to 6 turns"}, {"tokens: 2000", "Look everywhere", "The limit of 2,000 tokens is reached", "Go on, to 4,000 tokens"},
-		{"cost: 0.004", "Look everywhere", "The limit of $0.004 is reached", "Go on to $0.008"}, {"turns: 40", "Look at the same", "did the same thing over and over", ""},
+		{"turns: 3", "Look everywhere", "The limit of 3 turns is reached", "Go on, with another 3 turns"}, {"tokens: 2000", "Look everywhere", "The limit of 2,000 tokens is reached", "Go on, with another 2,000 tokens"},
+		{"cost: 0.004", "Look everywhere", "The limit of $0.004 is reached", "Go on, with another $0.004"}, {"turns: 40", "Look at the same", "did the same thing over and over", ""},
 	} {
 		m := newModel(t)
 		m.directed(t, script{"Look everywhere", look(3)}, script{"Look at the same", []reply{same, same, same, same, same, same, same, same, {text: "It is not there."}}})

@@ -1,7 +1,7 @@
 // Find anything: conversations, files, tasks, places.
 
 import { api } from "./shelf.js";
-import { agentOf, app, inTwo, leaving, titleOf } from "./state.js";
+import { agentOf, app, inTwo, leaving, pipeline, titleOf } from "./state.js";
 import { beginTask } from "./home.js";
 import { typedAhead } from "./keys.js";
 import { currentTheme, setTheme } from "./theme.js";
@@ -56,6 +56,7 @@ export function Find({ close }) {
     ["Files", found.files.filter((f) => !leaving.has(f.session)).map((f) => ({ key: f.session + f.path, mark: icon(fileIcon(f.path)), ...about(f), act: () => go(f.session ? `#/s/${f.session}?file=${encodeURIComponent(f.path)}` : `#/files?doc=${encodeURIComponent(f.path)}`) }))],
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => beginTask(t.agent, t.trigger ?? "") })),
+      ...app.flows.filter((f) => f.name !== pipeline && fits(f.name)).map((f) => ({ key: "f" + f.name, mark: icon("workflow"), label: f.name, detail: "a flow", act: () => go("#/flows") })),
       ...places.filter(([name, , to]) => fits(name) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],

@@ -391,7 +391,8 @@ function isStep(session, run) {
 function Unsaid({ run, state, session, agent, acts }) {
   if (state === "mute") return html`<p class="dim">${stopped(run.stop)}.</p>`;
   const { cause, text } = failureOf(session, run.id);
-  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ by: agent.id, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model, ...(isFlow(acts.agent) && { agent: acts.agent, chooseModel: acts.chooseModel }) }} />`;
+  const { model } = session.warnings.findLast((w) => w.code === "model_failed" && w.run === run.id)?.tried ?? {}; // who was asked
+  return html`<${Trouble} code=${cause?.code ?? ""} context=${{ by: agent.id, model, problem: cause?.problem, detail: text, elsewhere: true }} acts=${{ model: acts.model, ...(isFlow(acts.agent) && { agent: acts.agent, chooseModel: acts.chooseModel }) }} />`;
 }
 
 // Node opens one node: what it was given, what it writes, its rounds, its calls.

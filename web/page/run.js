@@ -327,8 +327,16 @@ function Lane({ row, scale, current, id }) {
     drawing = icon("circle-x", "bad");
     label = html`<span class="cut" title=${row.warning.text}>${agentOf(row.warning.agent).name}: ${inShort(row.warning.cause) || row.warning.text}</span>`;
   }
-  const act = () => select(id, row), keys = (event) => event.key === "Enter" && act();
+  const act = () => select(id, row), keys = (event) => (event.key === "Enter" ? act() : moveBy({ ArrowUp: -1, ArrowDown: 1 }[event.key], event));
   return html`<div class="lane" role="treeitem" aria-level=${row.depth + 1} aria-selected=${current} data-kind=${row.kind} data-failed=${isFailure(row.span?.class)} tabindex=${row.span ? 0 : undefined} onClick=${act} onKeyDown=${keys}><span style=${{ "--d": row.depth }}>${drawing}${label}</span><span class=${row.kind === "ask" ? "wait" : ""}>${row.kind === "ask" && !row.end ? row.from && html`<${Since} time=${row.from} />` : duration(tookOf(row))}</span><span class="track">${bars}</span></div>`;
+}
+
+// moveBy gives the focus to the next call that is drawn, or the one before.
+function moveBy(by, event) {
+  if (!by) return;
+  event.preventDefault();
+  const all = [...document.querySelectorAll(".lane[tabindex]")];
+  all[all.indexOf(event.currentTarget) + by]?.focus();
 }
 
 // useClock is the time, which goes on each second for as long as it runs. All who show how long

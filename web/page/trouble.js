@@ -62,10 +62,11 @@ const limitTitle = (what) => ({ limit }) => {
 };
 const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
 
-// further offers to go on as far again, and to leave it.
+// further offers to go on as far again, and to leave it. What goes on in a conversation is an answer
+// of its own; a delivery says how far it then goes in all.
 const further = (acts, { limit }) => {
   const [number, unit] = limitOf(limit);
-  const to = unit === "US dollars" ? ` to ${money(acts.further?.to ?? 2 * number)}` : number ? `, to ${(2 * number).toLocaleString("en")} ${unit.replace(/s?$/, "s")}` : "";
+  const to = unit !== "US dollars" ? (number ? `, with another ${Number(number).toLocaleString("en")} ${unit.replace(/s?$/, Number(number) === 1 ? "" : "s")}` : "") : acts.further ? ` to ${money(acts.further.to)}` : `, with another ${money(Number(number))}`;
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
 };
