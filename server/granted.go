@@ -62,11 +62,16 @@ func (s *Server) listGranted(ctx context.Context, info *troupe.SessionInfo) (lis
 	if err != nil {
 		return nil, err
 	}
+	n, err := s.notes.of(info.ID)
+	if err != nil {
+		return nil, err
+	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	for _, f := range known.files {
 		if isGranted(f.Path) {
-			list = append(list, file{f.Path, f.Size, f.Changed.UTC()})
+			latest := n.listed(f, info)
+			list = append(list, file{f.Path, latest.Size, latest.Changed.UTC()})
 		}
 	}
 	slices.SortFunc(list, func(a, b file) int { return strings.Compare(a.Path, b.Path) })

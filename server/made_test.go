@@ -62,6 +62,9 @@ func TestFilesOfADelivery(t *testing.T) {
 		if w.want(http.StatusOK, &v, "PUT", base+"/files", fileEdit{Path: called, Content: text, Version: version + 1}); v.Number != version+2 || made["specs/plan.md"] != text {
 			t.Errorf("%s: %+v, and it holds %q", called, v, made["specs/plan.md"])
 		}
+		if w.want(http.StatusOK, &folder, "GET", base+"/files", nil); folder.Files[0].Size != int64(len(text)) {
+			t.Errorf("after that the session has %+v", folder)
+		}
 		var list []Version
 		if w.want(http.StatusOK, &list, "GET", base+"/versions?path="+url.QueryEscape(called), nil); len(list) != version+2 || !list[0].ByHand {
 			t.Errorf("%s has the versions %+v", called, list)
