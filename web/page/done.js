@@ -135,8 +135,9 @@ export function Broken({ item }) {
   return text && html`<${Opened} drawing="zap" line="This answer broke off, and was begun anew" text=${text} />`;
 }
 
-// Handed says to which step of a flow the work went, by the name that it has there.
-export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${nameAt(flow, item.at, item.round) || agentOf(item.to).name}</b></span></div>`;
+// Handed says to which step of a flow the work went, by the name that it has there, and where to look
+// if a part of it has failed.
+export const Handed = ({ item, flow }) => html`<div class="acts">${icon("arrow-right")}<span>Handed over to <b>${nameAt(flow, item.at, item.round) || agentOf(item.to).name}</b>${item.handoff?.metadata?.status === "partial" && html`, though not all was done: <a class="link" href=${location.hash.match(/^#\/s\/[^/?]*/) + "/flow"}>see where</a>`}</span></div>`;
 
 // noted are the words of what is worth a line: that a conversation goes on from another, and
 // that a step failed beside others that did not.
