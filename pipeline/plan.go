@@ -229,6 +229,7 @@ func pathsOf(items Items) (paths []string) {
 type stepMark struct {
 	number, at int
 	title      string
+	rest       string // what follows the title in its line
 }
 
 // The ways in which plans mark their steps, the plainest first. The number is the

@@ -137,12 +137,59 @@ func TestTheDocumentOfAPlanIsAmended(t *testing.T) {
 		"no steps":   {"We do it.\n", was, "# Implementation plan\n\n## Step 1: One\n\nDo one.\n\n## Step 2: Two\n\nDo two.\n"},
 		"none of it": {"## Step 1: One\nA\n", was, "## Step 1: One\nA\n\n## Step 2: Two\n\nDo two.\n"},
 	} {
-		got := amendDocument(c.text, was, c.now)
+		got := amendDocument(c.text, false, was, c.now)
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
-		if again := amendDocument(got, c.now, c.now); again != got {
+		if again := amendDocument(got, false, c.now, c.now); again != got {
 			t.Errorf("%s: amended again it is %q", name, again)
+		}
+	}
+}
+
+// Steps that the document names, by id or by title, keep what it says of them, and so does
+// what a person has put between them.
+func TestADocumentWhoseStepsHaveNamesIsAmended(t *testing.T) {
+	was := []PlanStep{{ID: "step-1", Title: "One", Goal: "Do one."}, {ID: "step-2", Title: "Two", Goal: "Do two."}}
+	now := []PlanStep{{ID: "step-1", Title: "One", Goal: "Other."}, was[1]}
+	const end = "## Step 1: One\n\nOther.\n\n## By hand\n\nMine.\n\n## Step 2: Two\n\nB\n\n1. first\n\n## Risks\n\nMany.\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"an id in a heading":    {"# Plan\n\nIntro.\n\n## step-1 One\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n\n1. first\n\n## Risks\n\nMany.\n", "# Plan\n\nIntro.\n\n" + end},
+		"an id and a colon":     {"### step-1: One\n\nA\n\n### `Step-2`: Two\n\nB\n#### step-2.1\nC\n", "### Step 1: One\n\nOther.\n\n### Step 2: Two\n\nB\n#### step-2.1\nC\n"},
+		"a title":               {"Intro.\n\n## One\n\nA\n\n## By hand\n\nMine.\n\n## **Two**\n\nB\n\n1. first\n\n## Risks\n\nMany.\n", "Intro.\n\n" + end},
+		"a list of ids":         {"Intro.\n\n- **step-1**: One\n  A\n- **step-2**: Say more.\n  B\n\n## Risks\n\nMany.\n", "Intro.\n\n## Step 1: One\n\nOther.\n\n## Step 2: Two\n\nSay more.\n  B\n\n## Risks\n\nMany.\n"},
+		"a list of titles":      {"1. **One**\n2. **Two:** say more\n", "## Step 1: One\n\nOther.\n\n## Step 2: Two\n\nsay more\n"},
+		"a number with by hand": {"## Step 1: One\n\nA\n\n## By hand\n\nMine.\n\n## Step 2: Two\n\nB\n\n1. first\n\n## Risks\n\nMany.\n", end},
+	} {
+		if got := amendDocument(c.text, true, was, now); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	if got, want := amendDocument("## step-1\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n", true, was, was[1:]), "## Step 1: Two\n\nB\n\n## By hand\n\nMine.\n"; got != want {
+		t.Errorf("dropped: got %q, want %q", got, want)
+	}
+	words := []PlanStep{{ID: "parser", Title: "Read it"}, {ID: "writer", Title: "Write it"}}
+	if marks := marksOf("## Parser: Read it\n## Parser notes\n## writer\n", words); len(marks) != 2 {
+		t.Errorf("%+v", marks)
+	}
+}
+
+// What somebody has written into a document whose steps are not recognised is not lost.
+func TestADocumentWithoutStepsKeepsWhatSomebodyWrote(t *testing.T) {
+	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}}
+	const made = "# Implementation plan\n\n## Step 1: One\n\nOther.\n"
+	now := []PlanStep{{ID: "1", Title: "One", Goal: "Other."}}
+	for _, c := range []struct {
+		text     string
+		isEdited bool
+		want     string
+	}{{"We do it.\n", false, made}, {"", true, made}, {"# Ours\n\nWe do it.\n", true, made + "\n## What the document said before\n\n# Ours\n\nWe do it.\n"}} {
+		got := amendDocument(c.text, c.isEdited, was, now)
+		if got != c.want {
+			t.Errorf("%q: got %q", c.text, got)
+		}
+		if again := amendDocument(got, true, now, now); again != got {
+			t.Errorf("%q: amended again it is %q", c.text, again)
 		}
 	}
 }

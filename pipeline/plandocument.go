@@ -143,7 +143,8 @@ func (d *delivery) amendPlan(ctx context.Context, run *troupe.Run, results []Res
 		for _, doc := range found.Documents {
 			was = doc.Content
 		}
-		if text = amendDocument(was, o.Was.Steps, o.Now.Steps); text != was {
+		isEdited := hashOf(was) != saved.SHA256
+		if text = amendDocument(was, isEdited, o.Was.Steps, o.Now.Steps); text != was {
 			next.Path, next.Before, next.Was = saved.Path, hashOf(was), &o.Was
 		}
 	}
@@ -221,34 +222,58 @@ func withPlan(results []Result, p *Plan) []Result {
 }
 
 // amendDocument makes the document of a plan that of another one. The parts of steps that
-// say the same stay, with their new numbers, and so does what is before and after the
-// steps; the other parts are written from the plan.
-func amendDocument(text string, was, now []PlanStep) string {
-	marks := stepMarks(text)
+// say the same stay, with their new numbers, and so does what is before, between and after
+// the steps; the other parts are written from the plan. Where the document has no steps
+// that are recognised, it is written anew, above what it says if somebody has edited it.
+func amendDocument(text string, isEdited bool, was, now []PlanStep) string {
+	marks := marksOf(text, was)
 	if marks == nil {
-		return (&Plan{now}).Markdown()
+		made := (&Plan{now}).Markdown()
+		if isEdited && strings.TrimSpace(text) != "" {
+			made += "\n## What the document said before\n\n" + strings.TrimSpace(text) + "\n"
+		}
+		return made
 	}
 	level := max(headingLevel(text[marks[0].at:]), 2)
 	parts, tail := partsOf(text, marks)
 	b := strings.Builder{}
+	write := func(part string) {
+		if part = strings.TrimRight(part, "\n"); part != "" {
+			b.WriteString(part + "\n\n")
+		}
+	}
 	b.WriteString(text[:marks[0].at])
+	stays := map[int]bool{}
 	for i := range now {
 		n := i + 1
-		part := ""
-		if old := slices.IndexFunc(was, func(s PlanStep) bool { return s.saysSame(&now[i]) }); old >= 0 {
-			part = renumbered(parts[old+1], old+1, n, level)
+		if old := slices.IndexFunc(was, func(s PlanStep) bool { return s.saysSame(&now[i]) }); old >= 0 && parts[old+1].text != "" {
+			stays[old+1] = true
+			write(parts[old+1].renumbered(old+1, n, level))
+			continue
 		}
-		if part == "" {
-			part = now[i].section(n, level)
+		write(now[i].section(n, level))
+		if old := slices.IndexFunc(was, func(s PlanStep) bool { return s.ID == now[i].ID }); old >= 0 {
+			stays[old+1] = true
+			write(parts[old+1].between())
 		}
-		b.WriteString(strings.TrimRight(part, "\n") + "\n\n")
+	}
+	for i := range was {
+		if !stays[i+1] {
+			write(parts[i+1].between())
+		}
 	}
 	return strings.TrimRight(b.String()+tail, "\n") + "\n"
 }
 
+// A stepPart is what a document says of a step: its title, what follows it in its line, and all of it.
+type stepPart struct{ title, rest, text string }
+
+// between is what follows the step in its part and is none of it.
+func (p stepPart) between() string { return p.text[endOfStep(p.text):] }
+
 // partsOf are the parts of a document by the numbers of their steps, and what is after them.
-func partsOf(text string, marks []stepMark) (parts map[int]string, tail string) {
-	parts = map[int]string{}
+func partsOf(text string, marks []stepMark) (parts map[int]stepPart, tail string) {
+	parts = map[int]stepPart{}
 	for i := 0; i < len(marks); {
 		first, end := marks[i], len(text)
 		for i++; i < len(marks) && marks[i].number == first.number; i++ { // "Step 1.2" is part of step 1
@@ -262,7 +287,7 @@ func partsOf(text string, marks []stepMark) (parts map[int]string, tail string) 
 			part, tail = part[:end], part[end:]
 		}
 		if _, ok := parts[first.number]; !ok {
-			parts[first.number] = part
+			parts[first.number] = stepPart{first.title, first.rest, part}
 		}
 	}
 	return parts, tail
@@ -298,13 +323,14 @@ func headingLevel(text string) int {
 
 // renumbered is the part of a step under another number. Marks of another form than
 // "## Step 1" become such headings, so that a document has one form.
-func renumbered(part string, was, now, level int) string {
-	if part == "" {
-		return ""
-	}
+func (p stepPart) renumbered(was, now, level int) string {
+	part := p.text
 	if at := stepForms[0].FindStringIndex(part); at == nil || at[0] != 0 {
 		_, body, _ := strings.Cut(part, "\n")
-		return fmt.Sprintf("%s Step %d: %s\n\n%s", strings.Repeat("#", level), now, stepMarks(part)[0].title, strings.TrimLeft(body, "\n"))
+		if p.rest != "" {
+			body = p.rest + "\n" + body
+		}
+		return fmt.Sprintf("%s Step %d: %s\n\n%s", strings.Repeat("#", level), now, p.title, strings.TrimLeft(body, "\n"))
 	}
 	all := stepForms[0].FindAllStringSubmatchIndex(part, -1)
 	for _, m := range slices.Backward(all) {

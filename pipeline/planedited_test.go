@@ -303,3 +303,31 @@ func TestAnEditedPlanThatCouldNotBeUploaded(t *testing.T) {
 		t.Error("the builder does not get what was changed")
 	}
 }
+
+// A person edits the document and the plan at the same gate: the document keeps what it says.
+func TestAnEditedDocumentOfAnEditedPlanStays(t *testing.T) {
+	for document, want := range map[string]string{
+		"# Plan\n\n## step-1 One\n\nDo it.\n\n## step-2 Two\n\nDo that.\n": "# Plan\n\n## Step 1: Other\n\nOne.\n\n## Step 2: Two\n\nDo that.\n\n## By hand\n\nMind the heron.\n",
+		"# Plan\n\nDo it all.\n": "# Implementation plan\n\n## Step 1: Other\n\nOne.\n\n## Step 2: Two\n\nTwo.\n\n## What the document said before\n\n# Plan\n\nDo it all.\n\n## By hand\n\nMind the heron.\n",
+	} {
+		y, _ := editedYard(t, true)
+		y.with("planning", func(string, string, int) string {
+			answer := output("planning")
+			answer["artifacts"].([]object)[0]["content"] = document
+			answer["outputs"].(object)["steps"] = []object{yardStep("step-1", "One", nil), yardStep("step-2", "Two", nil)}
+			return encode(answer)
+		})
+		if _, _, err := y.run(nil); err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(y.data, y.session, pipeline.DocumentsDir, "specs", "plans", "*"))
+		if len(files) != 1 || os.WriteFile(files[0], []byte(document+"\n## By hand\n\nMind the heron.\n"), 0o644) != nil {
+			t.Fatalf("documents: %q", files)
+		}
+		y.editPlan(func(p *pipeline.Plan) { p.Steps[0].Title = "Other" })
+		r, _, err := y.say("go on")
+		if err != nil || r == nil || y.committedPlan(r.Branch) != want {
+			t.Fatalf("%+v %v\n%q", r, err, y.committedPlan(r.Branch))
+		}
+	}
+}
