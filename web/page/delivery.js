@@ -153,8 +153,8 @@ function Subject({ item, about, site }) {
   return html`<div class="subject">${said ? html`<blockquote class="small"><${Prose} text=${said} /></blockquote>` : words || html`<p class="small dim">${nameOfPhase(phase)} has written nothing that could be used.</p>`}</div>`;
 }
 
-// how says in a sentence how a phase came to its gate.
-const how = ({ phase = "", ready = true, status = "" }) => `${nameOfPhase(phase)} ${status === "failed" ? "failed" : ready ? "is ready" : "is not ready"}.`;
+// how says in a sentence how a phase came to its gate, as the question does: what is against going on is why it is not ready.
+const how = ({ phase = "", ready = true, status = "", blockers }) => `${nameOfPhase(phase)} ${status === "failed" ? "failed" : ready && lines(blockers).length === 0 ? "is ready" : "is not ready"}.`;
 
 // Gate is the page's one spotlight: what happened, what it is about, what stands against
 // going on, and the decision.

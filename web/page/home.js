@@ -170,9 +170,9 @@ function gateWords({ arguments: { phase = "", next = "", ready = true, blockers,
   if (!phase) return firstLines(text);
   const about = gates[kind];
   if (about) return `${about.title(phase, text)} ${about.ask[0].toUpperCase()}${about.ask.slice(1)}`;
-  const against = (blockers?.length ?? 0) + (errors?.length ?? 0);
+  const against = (blockers?.length ?? 0) + (errors?.length ?? 0), isReady = ready && !blockers?.length;
   const plainPhase = (name) => name.replace(/[_-]+/g, " ");
-  return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${ready ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${kept ? "Carry out the plan that is there, or what should be different?" : lacking ? "What should be different?" : next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
+  return `${plainPhase(phase)[0].toUpperCase() + plainPhase(phase).slice(1)} is ${isReady ? "ready" : "not ready"}${against ? `, ${against} ${against === 1 ? "thing stands" : "things stand"} against it` : ""}. ${kept ? "Carry out the plan that is there, or what should be different?" : lacking ? "What should be different?" : next ? `Shall it go on to ${plainPhase(next)}?` : "Is it done?"}`;
 }
 
 const firstLines = (text) => text.replace(/[#*_`>]/g, "").trim().split("\n").filter(Boolean).slice(0, 2).join(" ").slice(0, 220);

@@ -220,6 +220,17 @@ test("a task is called by its name, and what its author says of it stands below"
   assert.equal(state.titleOf({ agent: "mary", title: "*create-brief" }), "Create Brief");
 });
 
+test("a phase that something stands against is not said to be ready", () => {
+  const session = new Session();
+  const e = new Events();
+  for (const event of [e.start("deliver", "Lockers"), e.said("Lockers")]) session.take(event);
+  const gate = { key: 7, type: "question", open: true, question: "Planning is not ready for what comes next.", tool: "gate", time: new Date().toISOString(), arguments: { phase: "planning", next: "implementation", status: "success", ready: true, blockers: ["The budget is spent."] }, ask: { id: 7, kind: "gate" } };
+  session.items.push(gate);
+  session.questions.push(gate);
+  const shown = textOf(draw(html`<${Delivery} here=${here(session)} info=${null} status="waiting" acts=${{}} show=${() => {}} />`));
+  assert.ok(shown.includes("Planning is not ready.") && !shown.includes("Planning is ready."), shown);
+});
+
 test("what is wrong with the form of an answer is said to people in their words", () => {
   const session = new Session();
   const e = new Events();
