@@ -21,14 +21,17 @@ import (
 
 // A Site is where a delivery works, as it is on file beside its plan.
 type Site struct {
-	Session  string    `json:"session"`
-	ID       string    `json:"id"`
-	Request  string    `json:"request"`
-	Repo     string    `json:"repo"`
-	Worktree string    `json:"worktree"`
-	Branch   string    `json:"branch"`
-	Base     string    `json:"base"`
-	Created  time.Time `json:"created"`
+	Session  string `json:"session"`
+	ID       string `json:"id"`
+	Request  string `json:"request"`
+	Repo     string `json:"repo"`
+	Worktree string `json:"worktree"`
+	Branch   string `json:"branch"`
+	Base     string `json:"base"`
+	// Begin is the commit that the branch begins at, where that is not the base: the tip of
+	// another delivery's branch, whose commits are part of the change.
+	Begin   string    `json:"begin,omitempty"`
+	Created time.Time `json:"created"`
 	// Checks are those of the base: what an agent changes about them takes effect only
 	// once a person has seen it.
 	Checks  []checks.Check `json:"checks"`
@@ -189,7 +192,7 @@ func (s *workshop) openSite(ctx context.Context, session string) (*openSite, err
 	return o, nil
 }
 
-// begin is the commit that a delivery's branch is made from: the base, or the latest that is known of
+// begin is the commit that a delivery's branch is made from: where it begins, or the latest that is known of
 // it, where somebody has removed the branch since.
 func (s *workshop) begin(ctx context.Context, repo *git.Repo, about *Site) (string, error) {
 	if repo.Has(ctx, "refs/heads/"+about.Branch) {

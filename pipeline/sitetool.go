@@ -195,15 +195,39 @@ func (s *workshop) choose(ctx context.Context, session string, in prepareRequest
 		Session: session, ID: id, Request: in.Request, Repo: found.Top, Worktree: filepath.Join(s.Worktrees, id), Branch: branch,
 		Base: base, Created: in.At, Checks: s.configured(), Own: isNew,
 	}
+	if err := s.beginWith(ctx, found, in.Of, site); err != nil {
+		return nil, err
+	}
 	if site.Checks == nil {
 		site.Found = true
-		tree, err := found.Tree(ctx, base)
+		tree, err := found.Tree(ctx, site.Base)
 		if err != nil {
 			return nil, err
 		}
 		site.Checks = checks.Find(treeFiles{tree})
 	}
 	return site, nil
+}
+
+// beginWith has a site that begins at the tip of another delivery's branch have that one's
+// base, where what is checked out lacks some of that branch: taking the site's takes it, too.
+func (s *workshop) beginWith(ctx context.Context, repo *git.Repo, of string, site *Site) error {
+	if of == "" {
+		return nil
+	}
+	other, err := ReadSite(s.folder(of))
+	if err != nil {
+		return err
+	}
+	stands, err := other.Stands(ctx, repo)
+	if err != nil || stands.Tip != site.Base || other.Base == site.Base {
+		return err
+	}
+	if lacks, err := repo.Brings(ctx, stands); err != nil || !lacks {
+		return err
+	}
+	site.Begin, site.Base, site.SetupTrees = site.Base, other.Base, other.SetupTrees
+	return nil
 }
 
 // freeBranch names the branch of a delivery. Git keeps branches like files: none can be

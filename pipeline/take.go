@@ -97,7 +97,7 @@ func (s *Site) Tip(ctx context.Context, repo *git.Repo, plan *Plan) (string, err
 	if branch := "refs/heads/" + s.Branch; repo.Has(ctx, branch) {
 		return branch, nil
 	}
-	commits := []string{s.Base}
+	commits := []string{cmp.Or(s.Begin, s.Base)}
 	for _, part := range s.Brought {
 		commits = append(commits, part.Tip)
 	}

@@ -104,7 +104,7 @@ func (p *Project) removeDelivery(ctx context.Context, folder string) error {
 		return os.RemoveAll(folder)
 	}
 	left := pipeline.Site{
-		Session: site.Session, ID: site.ID, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Created: site.Created, Own: site.Own,
+		Session: site.Session, ID: site.ID, Repo: site.Repo, Worktree: site.Worktree, Branch: site.Branch, Base: site.Base, Begin: site.Begin, Created: site.Created, Own: site.Own,
 		Brought: site.Brought, Into: site.Into, Taking: site.Taking, Undoing: site.Undoing, Takes: site.Takes,
 		Deleted: time.Now(),
 	}
