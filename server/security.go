@@ -210,13 +210,34 @@ var errUnknownUser = errors.New("the token is missing or wrong")
 // where it has one.
 func (s *Server) authenticate(r *http.Request) (user, role string, err error) {
 	if s.config.Auth != nil {
-		return s.config.Auth(r)
+		return s.askAuth(r)
 	}
 	user, ok := s.userOf(r)
 	if !ok {
 		return "", "", errUnknownUser
 	}
 	return user, s.roleOf(user), nil
+}
+
+// askAuth returns what Config.Auth says, unless that is nobody's name, which is that of the one
+// user of a server without users, or no role.
+func (s *Server) askAuth(r *http.Request) (user, role string, err error) {
+	user, role, err = s.config.Auth(r)
+	mistake := ""
+	switch {
+	case err != nil:
+		return "", "", err
+	case user == "":
+		mistake = "Auth returned no user and no error: it must return an error for a request that nobody has signed in for"
+	case role != RoleUser && role != RoleOperator:
+		mistake = "Auth returned a role that is neither server.RoleUser nor server.RoleOperator"
+	default:
+		return user, role, nil
+	}
+	if _, isSaid := s.authMistakes.LoadOrStore(mistake, true); !isSaid { // anybody can have it said
+		s.config.Log.Error("requests refused", "why", mistake, "user", user, "role", role)
+	}
+	return "", "", errUnknownUser
 }
 
 // roleOf is what a user may do: whoever runs a server without users operates it, and

@@ -56,7 +56,9 @@ type Config struct {
 	Limits Limits
 	// Auth says who sends a request and what they may do ([RoleOperator] or [RoleUser]),
 	// for a program that knows its users itself. Users and the server's own tokens then
-	// count for nothing. An error refuses the request.
+	// count for nothing. An error refuses the request with 401, and so does an empty user or
+	// another role, of which Log is told once: a user has a name, and an anonymous visitor
+	// whom the program lets in needs one too.
 	Auth func(*http.Request) (user, role string, err error)
 	// Admit turns a user away who is to begin no run now, as where a quota is used up. Its
 	// error is what they are told.
@@ -264,6 +266,8 @@ type Server struct {
 	// removed are the users who may not come in any more, by name, and added those who may once
 	// the configuration is read again.
 	removed, added sync.Map
+	// authMistakes are what Log was told of Config.Auth.
+	authMistakes sync.Map
 	// mistake is why a configuration was not taken over that is there since.
 	mistake atomic.Pointer[string]
 	// successor answers in place of this server, which answered in place of predecessor.
