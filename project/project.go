@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +87,10 @@ type Options struct {
 	// which Open reports. A rule for a tool that no agent is given, or for an argument that
 	// a tool does not have, is one in any case.
 	AllowUnknownTools bool
+	// Auth is [server.Config.Auth] of the project's server, for a program that knows its users
+	// itself. Users, operators, proxy and oidc of troupe.yaml then count for nothing there, but
+	// for the addresses of proxies. Nil means that those decide.
+	Auth func(*http.Request) (user, role string, err error)
 
 	// isExamined is for looking at a project whatever is wrong with its tools.
 	isExamined bool
@@ -100,8 +105,10 @@ type Project struct {
 	dir     string
 	helper  []string // see Options.SandboxHelper
 	inPlace bool     // see Options.InPlace
-	config  *config.Config
-	mcp     atomic.Pointer[map[string]config.MCPServer] // where the page has added one
+	// auth is Options.Auth.
+	auth   func(*http.Request) (user, role string, err error)
+	config *config.Config
+	mcp    atomic.Pointer[map[string]config.MCPServer] // where the page has added one
 	// skillsOff are the skills that nobody hears of: troupe.yaml's, and the page's since.
 	skillsOff atomic.Pointer[map[string]bool]
 	models    models.Chooser
@@ -155,7 +162,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, auth: o.Auth, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel, Local: o.local()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

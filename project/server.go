@@ -36,13 +36,10 @@ func (p *Project) Addr() string { return cmp.Or(p.config.Server.Addr, usualAddre
 // Server returns the project's HTTP server: the API, the endpoint that speaks OpenAI's
 // and the page. Its Handler goes into a program's own mux, and its Serve listens by
 // itself. Whoever has one of the tokens of troupe.yaml's users is let in, or, where
-// there are none, whoever has its Token. Each call makes another.
+// there are none, whoever has its Token; where [Options.Auth] is set, that decides in
+// place of both. Each call makes another.
 func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	s, err := p.stage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	users, err := p.users()
 	if err != nil {
 		return nil, err
 	}
@@ -59,19 +56,26 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	web, err := server.New(server.Config{
+	c := server.Config{
 		Auth: way.who, IsProxy: way.isProxy, StoreTrouble: s.trouble(), Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
-		Users: users, Operators: p.config.Server.Operators, Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
 		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: made{s}, Granted: p.readGranted,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), SharedDocuments: p.config.Documents == "shared" || p.config.Documents == "in-place", ToolServers: &toolServers{stage: s}, UserName: p.userName(),
-		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddPerson: settings.addPerson, AddExamples: settings.addExamples, RemovePerson: settings.removePerson,
+		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddExamples: settings.addExamples,
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok
 		},
-	})
+	}
+	if p.auth == nil {
+		if c.Users, err = p.users(); err != nil {
+			return nil, err
+		}
+		c.Operators, c.AddPerson, c.RemovePerson = p.config.Server.Operators, settings.addPerson, settings.removePerson
+	}
+	web, err := server.New(c)
 	if err != nil || way.desk == nil {
 		return web, err
 	}

@@ -20,7 +20,7 @@ import (
 
 // hasUsers says whether the server tells people apart.
 func (p *Project) hasUsers() bool {
-	return len(p.config.Server.Users) > 0 || p.config.Server.Proxy.UserHeader != "" || p.config.Server.OIDC.Issuer != ""
+	return p.auth != nil || len(p.config.Server.Users) > 0 || p.config.Server.Proxy.UserHeader != "" || p.config.Server.OIDC.Issuer != ""
 }
 
 // Entrance says who signs people in where the server does not, empty where it does.
@@ -78,6 +78,8 @@ func (p *Project) signIn() (entry, error) {
 	}
 	var way entry
 	switch {
+	case p.auth != nil:
+		way.who = p.auth
 	case c.OIDC.Issuer != "":
 		way, err = p.signInByOIDC()
 	case c.Proxy.UserHeader != "":
