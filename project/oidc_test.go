@@ -167,7 +167,7 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 		status, body := b.get("/auth/login?to=" + url.QueryEscape("#/agents"))
 		return b, status, body
 	}
-	if status, body := newBrowser().get("/auth/ways"); status != 200 || !strings.Contains(body, `"name":"Company"`) {
+	if status, body := newBrowser().get("/api/ways"); status != 200 || !strings.Contains(body, `{"code":false,"sign_in":"auth/login","name":"Company"}`) {
 		t.Errorf("ways: %d %s", status, body)
 	}
 	if status, _ := newBrowser().get("/api/me"); status != 401 {

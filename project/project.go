@@ -91,6 +91,8 @@ type Options struct {
 	// itself. Users, operators, proxy and oidc of troupe.yaml then count for nothing there, but
 	// for the addresses of proxies. Nil means that those decide.
 	Auth func(*http.Request) (user, role string, err error)
+	// SignIn and SignOut are those of [server.Config], beside Auth.
+	SignIn, SignOut string
 
 	// isExamined is for looking at a project whatever is wrong with its tools.
 	isExamined bool
@@ -106,7 +108,10 @@ type Project struct {
 	helper  []string // see Options.SandboxHelper
 	inPlace bool     // see Options.InPlace
 	// auth is Options.Auth.
-	auth   func(*http.Request) (user, role string, err error)
+	auth func(*http.Request) (user, role string, err error)
+	// programSignIn and programSignOut are Options.SignIn and Options.SignOut.
+	programSignIn, programSignOut string
+
 	config *config.Config
 	mcp    atomic.Pointer[map[string]config.MCPServer] // where the page has added one
 	// skillsOff are the skills that nobody hears of: troupe.yaml's, and the page's since.
@@ -162,7 +167,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, auth: o.Auth, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, auth: o.Auth, programSignIn: o.SignIn, programSignOut: o.SignOut, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel, Local: o.local()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

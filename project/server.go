@@ -63,12 +63,13 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: made{s}, Granted: p.readGranted,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), SharedDocuments: p.config.Documents == "shared" || p.config.Documents == "in-place", ToolServers: &toolServers{stage: s}, UserName: p.userName(),
-		SignOut: way.signOut(), ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddExamples: settings.addExamples,
+		ModelTries: cmp.Or(p.config.Limits.ModelTries, usualTries), AddExamples: settings.addExamples,
 		Greeter: func(agent string) (troupe.Input, bool) {
 			text, ok := p.Opening(agent)
 			return troupe.Input{Text: text, Hidden: true}, ok
 		},
 	}
+	way.tell(&c)
 	if p.auth == nil {
 		if c.Users, err = p.users(); err != nil {
 			return nil, err

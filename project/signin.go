@@ -54,19 +54,20 @@ func (p *Project) Reached(address net.Addr) string {
 type entry struct {
 	who  func(*http.Request) (user, role string, err error)
 	desk *signin.Desk
+	// signIn and signOut are those of the program.
+	signIn, signOut string
 	// roleOf is what somebody may do who has come in at the desk.
 	roleOf func(user string, groups []string) string
 	// isProxy is [server.Config.IsProxy].
 	isProxy func(address string) bool
 }
 
-// signOut is where people sign out who have come in at the desk, empty where there is
-// none.
-func (e entry) signOut() string {
-	if e.desk == nil {
-		return ""
+// tell tells a server where people sign in and out who come in at the desk, or with the program.
+func (e entry) tell(c *server.Config) {
+	c.SignIn, c.SignOut = e.signIn, e.signOut
+	if e.desk != nil {
+		c.SignIn, c.SignInName, c.SignOut = strings.TrimPrefix(signin.LoginPath, "/"), e.desk.Name(), strings.TrimPrefix(signin.LogoutPath, "/")
 	}
-	return strings.TrimPrefix(signin.LogoutPath, "/")
 }
 
 // signIn returns how people come in.
@@ -79,7 +80,7 @@ func (p *Project) signIn() (entry, error) {
 	var way entry
 	switch {
 	case p.auth != nil:
-		way.who = p.auth
+		way.who, way.signIn, way.signOut = p.auth, p.programSignIn, p.programSignOut
 	case c.OIDC.Issuer != "":
 		way, err = p.signInByOIDC()
 	case c.Proxy.UserHeader != "":

@@ -48,6 +48,7 @@ func routes() []route {
 		{"GET", "/readyz", "Says whether the server can do its work.", nil, true, false, reply(http.StatusOK, (*Server).ready)},
 		{"GET", "/metrics", "Shows metrics in Prometheus' text format, of everybody.", nil, false, true, send("text/plain", (*Server).showMetrics)},
 		{"POST", "/api/login", "Exchanges a token for a cookie.", nil, true, false, accept(http.StatusNoContent, (*Server).logIn)},
+		{"GET", "/api/ways", "Says how people come in.", nil, true, false, reply(http.StatusOK, (*Server).showWays)},
 		{"POST", "/api/logout", "Takes the cookie away.", nil, true, false, reply(http.StatusNoContent, (*Server).logOut)},
 		{"GET", "/api/openapi.json", "Describes the routes.", nil, false, false, send("application/json", (*Server).showOpenAPI)},
 

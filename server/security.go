@@ -296,6 +296,22 @@ type login struct {
 	Token string `json:"token"`
 }
 
+// ways are how people come in.
+type ways struct {
+	// Code says that an access code lets them in.
+	Code bool `json:"code"`
+	// SignIn is where they sign in elsewhere, empty where nobody says, and Name with whom.
+	SignIn string `json:"sign_in,omitempty"`
+	Name   string `json:"name,omitempty"`
+}
+
+func (s *Server) showWays(*call) (ways, error) {
+	if s.config.Auth == nil {
+		return ways{Code: true}, nil
+	}
+	return ways{SignIn: s.config.SignIn, Name: s.config.SignInName}, nil
+}
+
 // logOut takes away the cookies that logIn may have set in this browser.
 func (s *Server) logOut(c *call) (none, error) {
 	if user, role, err := s.authenticate(c.r); err == nil {

@@ -93,6 +93,10 @@ type Config struct {
 	// "auth/logout"; empty where that is done elsewhere. Without Auth the server has a
 	// route of its own for it.
 	SignOut string
+	// SignIn is where the page sends somebody to sign in whom Auth does not know, as in "/login",
+	// with the part of the page they want in its parameter to; SignInName is who signs them in,
+	// as in "Company". Without an address the page offers to be loaded anew.
+	SignIn, SignInName string
 	// ModelTries is how often a model call is tried, for the page to say.
 	ModelTries int
 	// AddPerson lets somebody in from then on, and returns their token; AddExamples writes

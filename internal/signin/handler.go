@@ -3,7 +3,6 @@ package signin
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -31,11 +30,7 @@ const visitTime = 10 * time.Minute
 // not, as far as the provider says who that is, and with which status that was answered.
 func (d *Desk) Handler(log *slog.Logger, signed func(r *http.Request, person Person, status int)) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+waysPath, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(map[string]string{"name": d.config.Name, "login": strings.TrimPrefix(loginPath, "/")})
-	})
-	mux.HandleFunc("GET "+loginPath, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET "+LoginPath, func(w http.ResponseWriter, r *http.Request) {
 		if err := d.send(w, r); err != nil {
 			log.Error("sign-in not begun", "err", err)
 			d.refuse(w, http.StatusBadGateway, "You cannot be signed in at the moment, because "+d.config.Name+" cannot be reached. Try again, and tell whoever runs this server if it stays so.")

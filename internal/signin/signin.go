@@ -23,10 +23,9 @@ import (
 // The paths that [Desk.Handler] serves.
 const (
 	Path         = "/auth/"
-	loginPath    = "/auth/login"
+	LoginPath    = "/auth/login"
 	callbackPath = "/auth/callback"
 	LogoutPath   = "/auth/logout"
-	waysPath     = "/auth/ways"
 )
 
 // A Config says where people sign in, and who they are then.
@@ -105,6 +104,9 @@ func New(c Config) (*Desk, error) {
 	}
 	return &Desk{config: c, base: base, seal: seal}, nil
 }
+
+// Name is what people call the provider.
+func (d *Desk) Name() string { return d.config.Name }
 
 // ask returns the provider, which is looked up once it can be.
 func (d *Desk) ask(ctx context.Context) (*oidc.Provider, error) {

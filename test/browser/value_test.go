@@ -69,11 +69,19 @@ func programHouse(t *testing.T, cast server.Cast) (link string) {
 // programHouseWith serves the agents of a program that has had conversations before.
 func programHouseWith(t *testing.T, cast server.Cast, store library.Store) (link string) {
 	t.Helper()
-	engine, err := library.New(library.Config{Store: store})
+	link, s := programServer(t, server.Config{Store: store, Cast: cast})
+	return link + "#token=" + s.Token()
+}
+
+// programServer serves what a program has configured, with the page and an engine of its own.
+func programServer(t *testing.T, c server.Config) (link string, s *server.Server) {
+	t.Helper()
+	engine, err := library.New(library.Config{Store: c.Store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Engine: engine, Store: store, Cast: cast, Page: web.Page()})
+	c.Engine, c.Page = engine, web.Page()
+	s, err = server.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +97,7 @@ func programHouseWith(t *testing.T, cast server.Cast, store library.Store) (link
 		<-served // it was told to stop, and how it did is no matter of the page
 		engine.Close()
 	})
-	return "http://" + listener.Addr().String() + "/#token=" + s.Token()
+	return "http://" + listener.Addr().String() + "/", s
 }
 
 // A person edits the JSON value of a step in the flow's picture: what is no JSON, and what does

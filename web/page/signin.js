@@ -1,7 +1,7 @@
-// The door: an access code, or the whole link, pasted. Shown in place where somebody is
+// The door: an access code, or the whole link, pasted; or the way to where people sign in. Shown in place where somebody is
 // signed out, so that nothing typed is lost.
 
-import { request } from "./api.js";
+import { get, request } from "./api.js";
 import { keep, kept } from "./kept.js";
 import { app, entered, toast } from "./state.js";
 import { Logo, html, icon, useEffect, useRef, useState } from "./view.js";
@@ -34,9 +34,14 @@ export function SignIn({ problem = "" }) {
   const [failed, setFailed] = useState(problem);
   const [busy, setBusy] = useState(false);
   const [way, setWay] = useState(null);
-  useEffect(() => (field.current?.focus(), () => keep("own.out", null)), []);
-  // A provider that signs people in, where there is one.
-  useEffect(() => void fetch("auth/ways").then((answer) => answer.ok && answer.json()).then((known) => known && setWay(known), () => {}), []);
+  useEffect(() => () => keep("own.out", null), []);
+  useEffect(() => field.current?.focus(), [way]);
+  useEffect(() => void get("api/ways").catch(() => ({ code: true })).then(setWay), []);
+  const away = () => {
+    const at = new URL(way.sign_in, document.baseURI);
+    at.searchParams.set("to", location.hash);
+    location.assign(at);
+  };
   const submit = async (event) => {
     event?.preventDefault();
     const code = field.current.value;
@@ -53,9 +58,9 @@ export function SignIn({ problem = "" }) {
   // A pasted link says everything: there is nothing left to press.
   const pasted = (event) => /token=/.test(event.clipboardData.getData("text/plain")) && setTimeout(submit);
   return html`${kept("own.out") && html`<${SignedOut} />`}<div class="door"><div><div class="crest"><${Logo} /></div><h1>Welcome to Troupe</h1><p class="dim lead">A company of agents that write, plan and build with you.</p>
-    ${way && html`<p class="lead"><button class="primary" onClick=${() => location.assign(`${way.login}?to=${encodeURIComponent(location.hash)}`)}>Sign in with ${way.name}</button></p>`}
-    <form class="card stack" onSubmit=${submit}><label class="small" for="code"><b>Your access code</b></label><label class="field edge">${icon("key-round")}<input id="code" ref=${field} type="password" autocomplete="current-password" placeholder="Paste the code or the whole link" onPaste=${pasted} /></label>
-      <button class="primary" disabled=${busy}>Come in</button><p class="small dim">Whoever runs Troupe gave you a link. Opening it signs you in; the code is the part after <code>token=</code>.</p></form>
-    ${failed && html`<div class="trouble" role="alert">${icon("circle-alert")}<b>${unknown[failed] ? "This code is not known here" : "It did not work"}</b><p>${unknown[failed]?.() ?? failed}</p></div>`}
+    ${way && !way.code && html`<p class="lead dim">You are signed out.${!way.sign_in && " Sign in where you did before, and load the page anew."}</p><p class="lead"><button class="primary" onClick=${way.sign_in ? away : () => location.reload()}>${way.sign_in ? `Sign in${way.name ? ` with ${way.name}` : ""}` : "Load the page anew"}</button></p>`}
+    ${way?.code && html`<form class="card stack" onSubmit=${submit}><label class="small" for="code"><b>Your access code</b></label><label class="field edge">${icon("key-round")}<input id="code" ref=${field} type="password" autocomplete="current-password" placeholder="Paste the code or the whole link" onPaste=${pasted} /></label>
+      <button class="primary" disabled=${busy}>Come in</button><p class="small dim">Whoever runs Troupe gave you a link. Opening it signs you in; the code is the part after <code>token=</code>.</p></form>`}
+    ${failed && (way?.code || !unknown[failed]) && html`<div class="trouble" role="alert">${icon("circle-alert")}<b>${unknown[failed] ? "This code is not known here" : "It did not work"}</b><p>${unknown[failed]?.() ?? failed}</p></div>`}
     <p class="tiny faint lead">Nothing on this page comes from anywhere but this server.</p></div></div>`;
 }
