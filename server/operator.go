@@ -156,7 +156,7 @@ func (s *Server) showMe(c *call) (person, error) {
 		"models": s.config.Models != nil, "settings": s.config.Settings != nil, "logs": s.config.Logs != nil, "files": s.config.Folders != nil,
 		"documents": s.config.Documents != nil, "mcp": s.config.ToolServers != nil, "skills": s.config.Skills != nil, "greet": s.config.Greeter != nil,
 		"switch_skills": s.config.SwitchSkill != nil, "people": s.config.AddPerson != nil && c.role == RoleOperator, "examples": s.config.AddExamples != nil && c.role == RoleOperator,
-		"check": s.config.Diagnose != nil && c.role == RoleOperator,
+		"check": s.config.Diagnose != nil && c.role == RoleOperator, "flows": s.hasFlows(), "deliveries": s.hasDeliveries(c.r.Context()),
 	} {
 		if has {
 			me.Can = append(me.Can, name)
@@ -164,6 +164,21 @@ func (s *Server) showMe(c *call) (person, error) {
 	}
 	slices.Sort(me.Can)
 	return me, nil
+}
+
+// hasFlows says whether flows are a part of this server: there are some, or the configuration may
+// have some.
+func (s *Server) hasFlows() bool {
+	return s.config.Settings != nil || slices.ContainsFunc(s.config.Cast.Flows(), func(f Flow) bool { return f.Name != Pipeline })
+}
+
+// hasDeliveries says whether deliveries can be begun, or something be done about them.
+func (s *Server) hasDeliveries(ctx context.Context) bool {
+	if s.config.Deliveries != nil {
+		return true
+	}
+	_, err := s.config.Cast.Step(ctx, Pipeline)
+	return !errors.Is(err, ErrUnknown)
 }
 
 // ErrStale is in errors of [Settings], [ToolServers] and their like that refuse something because

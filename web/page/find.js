@@ -1,7 +1,7 @@
 // Find anything: conversations, files, tasks, places.
 
 import { api } from "./shelf.js";
-import { agentOf, app, inTwo, leaving, pipeline, titleOf } from "./state.js";
+import { agentOf, app, can, inTwo, leaving, pipeline, titleOf } from "./state.js";
 import { beginTask } from "./home.js";
 import { typedAhead } from "./keys.js";
 import { currentTheme, setTheme } from "./theme.js";
@@ -11,7 +11,7 @@ import { Marked, placeOf, quote } from "./found.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 
-const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows"], ["Deliveries", "package-check", "#/deliveries"], ["Activity", "activity", "#/activity"], ["Models and keys", "cpu", "#/settings/models"], ["Limits", "gauge", "#/settings/limits"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp"], ["Skills", "book-open", "#/settings/skills"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
+const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows", "flows"], ["Deliveries", "package-check", "#/deliveries", "deliveries"], ["Activity", "activity", "#/activity", "logs"], ["Models and keys", "cpu", "#/settings/models", "settings"], ["Limits", "gauge", "#/settings/limits", "settings"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp", "mcp"], ["Skills", "book-open", "#/settings/skills", "skills"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
 const forOperators = /^#\/settings\/(?!look|about)/;
 
 // about is what a file is called, and what else tells it from others: where it is, in which
@@ -57,7 +57,7 @@ export function Find({ close }) {
     ["Do", [
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => beginTask(t.agent, t.trigger ?? "") })),
       ...app.flows.filter((f) => f.name !== pipeline && fits(f.name)).map((f) => ({ key: "f" + f.name, mark: icon("workflow"), label: f.name, detail: "a flow", act: () => go("#/flows") })),
-      ...places.filter(([name, , to]) => fits(name) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
+      ...places.filter(([name, , to, part]) => fits(name) && (!part || can(part)) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],
   ];

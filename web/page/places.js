@@ -1,7 +1,7 @@
 // Places that need no side bar, as on a phone.
 
 import { leave } from "./signin.js";
-import { app, byTime } from "./state.js";
+import { app, byTime, can } from "./state.js";
 import { useOlder } from "./older.js";
 import { Entry } from "./side.js";
 import { html, icon } from "./view.js";
@@ -17,6 +17,6 @@ export function Chats() {
 
 // MorePlaces lists the places that have no tab of their own.
 export function MorePlaces() {
-  const list = [["flows", "workflow", "Flows"], ["activity", "activity", "Activity"], ["settings/look", "sun", "This page"], ["settings/models", "settings", "Settings"], ["settings/about", "info", "About"]];
+  const list = [["flows", "workflow", "Flows", "flows"], ["activity", "activity", "Activity", "logs"], ["settings/look", "sun", "This page"], ["settings/models", "settings", "Settings", "settings"], ["settings/about", "info", "About"]].filter(([, , , part]) => !part || can(part));
   return html`<div class="page"><div class="in"><h1 class="title">More</h1><div class="does more-places">${list.map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name}>${icon(drawing)}<span>${words}</span></a>`)}${app.me.sign_out && html`<button type="button" onClick=${leave}>${icon("log-out")}<span>Sign out</span></button>`}</div></div></div>`;
 }

@@ -21,15 +21,18 @@ import { Bones, Face, html, icon, useCalm, useEffect, useLayoutEffect, useRef, u
 
 const sections = [["models", "cpu", "Models and keys"], ["agents", "users", "Agents"], ["mcp", "plug", "Tool servers"], ["skills", "book-open", "Skills"], ["limits", "gauge", "Limits"], ["people", "user", "People"], ["look", "sun", "This page"], ["about", "info", "About"]];
 const everybody = ["look", "about"];
+// parts are what sections are there for, where a server need not have it.
+const parts = { __proto__: null, models: "settings", limits: "settings", mcp: "mcp", skills: "skills" };
+const isThere = ([name]) => !parts[name] || can(parts[name]);
 
 export function Settings({ section }) {
   const nav = useRef(null);
-  const mine = sections.filter(([name]) => app.me.operator || everybody.includes(name));
-  const isRefused = !app.me.operator && sections.some(([name]) => name === section) && !everybody.includes(section);
+  const here = sections.filter(isThere), mine = here.filter(([name]) => app.me.operator || everybody.includes(name));
+  const isRefused = !app.me.operator && here.some(([name]) => name === section) && !everybody.includes(section);
   const shown = mine.some(([name]) => name === section) ? section : "look";
   useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
-  return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
+  return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && can("settings") && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
     <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim lead-in" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
 }
 
@@ -518,7 +521,7 @@ const checked = (list) => ["broken", "warning", "ok"].flatMap((status) => list.f
 const verdicts = { __proto__: null, ok: ["circle-check", "good", "in order"], warning: ["triangle-alert", "dim", "look at it"], broken: ["circle-x", "bad", "broken"] };
 
 // mendedAt is the section of the settings in which what a check has found can be put right.
-const mendedAt = (name) => sections.find(([section]) => section === (/^(model|provider|keys)\b/.test(name) ? "models" : name));
+const mendedAt = (name) => sections.filter(isThere).find(([section]) => section === (/^(model|provider|keys)\b/.test(name) ? "models" : name));
 
 // Checks are what was found out about the installation, and what to do.
 export function Checks({ list }) {

@@ -8,13 +8,13 @@ import { Face, html, icon, lazy, Logo, useEffect, useRef, useState } from "./vie
 const Theme = lazy(() => import("./theme.js"), "Theme", () => html`<span class="btn tool sm"></span>`);
 
 const places = [
-  ["", "house", "Home"], ["files", "folder-open", "Files"], ["flows", "workflow", "Flows"], ["deliveries", "package-check", "Deliveries"], ["activity", "activity", "Activity"],
+  ["", "house", "Home"], ["files", "folder-open", "Files"], ["flows", "workflow", "Flows", "flows"], ["deliveries", "package-check", "Deliveries", "deliveries"], ["activity", "activity", "Activity", "logs"],
 ];
 
 // within are the places that views of a conversation belong to.
 const within = { __proto__: null, run: "activity", flow: "flows", delivery: "deliveries" };
 
-// shown is how many conversations the side bar lists.
+// shown is how many conversations are listed.
 const shown = 60;
 
 // stillFor is how long a list stays as it is for a pointer that does not move.
@@ -45,18 +45,17 @@ export function Side({ route, find }) {
   const [[waits, rest], still] = useStillness();
   const pinned = rest.filter((s) => s.pinned);
   const groups = [["Pinned", pinned]];
-  for (const s of rest.filter((one) => !one.pinned)) {
+  for (const s of rest.filter((s) => !s.pinned)) {
     const name = day(s.updated);
     if (groups.at(-1)[0] !== name) groups.push([name, []]);
     groups.at(-1)[1].push(s);
   }
   const entry = (s) => html`<li key=${s.id}><${Entry} session=${s} current=${route.id === s.id} /></li>`;
-  const archived = byTime(true);
-  const section = (name, list, mark = null) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map(entry)}</ul>`;
+  const archived = byTime(true), section = (name, list, mark) => list.length > 0 && html`<h2 class="group">${mark}${name}</h2><ul>${list.map(entry)}</ul>`;
   return html`<aside class="side" aria-label="Troupe">
     <a class="brand" href="#/" aria-label="Troupe, home"><${Logo} /><span>Troupe</span></a>
     <div class="find"><button type="button" class="field" onClick=${find}>${icon("search")}<span class="grow small">Find anything</span><kbd aria-hidden="true">${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl "}K</kbd></button></div>
-    <nav aria-label="Main">${places.filter(([name]) => name !== "activity" || can("logs")).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : route.name === "s" && within[route.view] === name ? "true" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
+    <nav aria-label="Main">${places.filter((p) => !p[3] || !app.known || can(p[3])).map(([name, drawing, words]) => html`<a href=${"#/" + name} key=${name} aria-current=${route.name === name ? "page" : route.name === "s" && within[route.view] === name ? "true" : undefined} title=${words} aria-label=${words}>${icon(drawing)}<span>${words}</span></a>`)}</nav>
     <div class="scroll" role="navigation" aria-label="Conversations" ...${still}>
       ${section("Waiting for you", waits, html`<span class="dot spot"></span>`)}
       ${groups.map(([name, list]) => section(name, list))}
@@ -77,7 +76,7 @@ export function Entry({ session: s, current = false }) {
     : ["failed", "interrupted"].includes(s.status) ? html`${icon("circle-alert", "bad")}<span class="hidden">${states[s.status]}</span>`
     : s.status === "completed" && (s.stop || s.outcome) ? html`<span title=${short}>${icon("circle-alert", isFailed ? "bad" : "")}</span><span class="hidden">${short}</span>`
     : s.unseen ? html`<span class="dot unseen" title="New"></span><span class="hidden">New</span>` : html`<span class="tiny faint">${when(s.updated)}</span>`;
-  return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : undefined}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow" dir="auto">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
+  return html`<a class="item" href=${talkAddress(s.id, s.agent === pipeline ? "delivery" : "")} data-status=${s.status} aria-current=${current ? "page" : null}><${Face} id=${s.agent} name=${agent.name} size="s" /><span class="cut grow" dir="auto">${s.forked && html`<span title="Goes on from another one">${icon("git-branch")}</span><span class="hidden">Goes on from another one:</span> `}${titleOf(s)}</span>${mark}</a>`;
 }
 
 // Toasts lie on nothing, and nothing that is read moves for them: in a conversation they are above
