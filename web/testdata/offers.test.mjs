@@ -216,6 +216,8 @@ test("a check that found something leads to the settings in which that is put ri
     render(html`<${Checks} list=${[{ name, status: "warning", message: "none is chosen", fix }]} />`, root);
     return textOf(root);
   };
+  assert.ok(said("model").endsWith("Do it."), "a server without settings has none to lead to");
+  app.me = { ...app.me, can: ["settings"] };
   for (const [name, section] of [["model", "Models and keys"], ["provider openai", "Models and keys"], ["keys", "Models and keys"], ["agents", "Agents"]]) assert.ok(said(name).endsWith(`Do it. ${section}`), said(name));
   for (const name of ["store", "sandbox", "modelling"]) assert.ok(said(name).endsWith("Do it."), said(name));
   assert.ok(said("model", "").endsWith("None is chosen."), said("model", ""));
