@@ -107,7 +107,7 @@ func asList(v any) []any {
 func (b *burglar) plan(tool *offeredTool) {
 	name := tool.Function.Name
 	b.tools[name] = true
-	if reason := map[string]string{"wikipedia": "it asks the network and takes no file", "web_search": "it asks a search engine and takes no file"}[name]; reason != "" {
+	if reason := map[string]string{"wikipedia": "it asks the network and takes no file", "web_search": "it asks a search engine and takes no file", "ask_user": "it asks a person, and ends the run"}[name]; reason != "" {
 		return
 	}
 	properties := tool.Function.Parameters.Properties
