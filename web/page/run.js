@@ -144,7 +144,7 @@ export function memoriesOf(session) {
 }
 
 // heldBy is how many tokens a call was sent: as they were counted, else as they were estimated.
-const heldBy = ({ context, usage }) => usage?.input || context.system + context.tools + context.history;
+const heldBy = ({ context, usage }) => usage?.input_tokens || context.system + context.tools + context.history;
 
 export function Run({ here, at, agent }) {
   const { session, id } = here;

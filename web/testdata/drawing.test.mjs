@@ -393,7 +393,7 @@ test("an answer in one’s own words is offered once", async () => {
 test("a run with several models says of each what filled its memory", () => {
   const drawn = (...models) => {
     const e = new Events(), s = new Session();
-    for (const event of [e.start("alex", "hi"), e.said("hi"), ...models.map(([name, history, window], i) => { const r = e.replied(i + 2, "Well."); return { ...r, body: { ...r.body, model: name, context: { system: 0, tools: 0, history, window } } }; })]) s.take(event);
+    for (const event of [e.start("alex", "hi"), e.said("hi"), ...models.map(([name, history, window], i) => { const r = e.replied(i + 2, "Well."); return { ...r, body: { ...r.body, model: name, usage: { input_tokens: history }, context: { system: 0, tools: 0, history: history - 10, window } } }; })]) s.take(event);
     const root = draw(html`<${Run} here=${here(s)} at="" agent=${{ id: "alex", name: "Alex" }} />`);
     return textOf(all(root).find((n) => n.attributes?.get("class") === "memory" || n.className === "memory"));
   };

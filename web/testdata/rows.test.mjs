@@ -255,5 +255,5 @@ test("what filled the memory is shown of each model, with its own size", () => {
   const shown = memoriesOf({ spans }).map((m) => [m.model, m.fullest, m.window, m.turns.map(([n, s]) => `${n}: ${s.seq}`)]);
   assert.deepEqual(shown, [["a/small", 200, 1000, ["1: 1", "3: 4"]], ["b/large", 10_000, 100_000, ["2: 3"]]]);
   assert.deepEqual(memoriesOf({ spans: spans.slice(1, 2) }), []);
-  assert.equal(memoriesOf({ spans: [{ ...call(1, "a/small", 85), usage: { input: 117, output: 3 } }] })[0].fullest, 117, "as it was counted, where it was");
+  assert.equal(memoriesOf({ spans: [{ ...call(1, "a/small", 85), usage: { input_tokens: 117, output_tokens: 3 } }] })[0].fullest, 117, "as it was counted, where it was");
 });
