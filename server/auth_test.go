@@ -19,7 +19,7 @@ func TestAuthMustNameAUserAndARole(t *testing.T) {
 		want       int
 	}{
 		{"ann", RoleUser, http.StatusOK}, {"ann", RoleOperator, http.StatusOK},
-		{"", RoleUser, http.StatusUnauthorized}, {"", RoleOperator, http.StatusUnauthorized},
+		{"", RoleUser, http.StatusUnauthorized}, {" ", RoleUser, http.StatusUnauthorized}, {"", RoleOperator, http.StatusUnauthorized},
 		{"ann", "", http.StatusUnauthorized}, {"ann", "admin", http.StatusUnauthorized}, {"ann", "admin", http.StatusUnauthorized},
 	} {
 		if got := w.as("GET", "127.0.0.1", "/api/sessions", "127.0.0.1:99", "X-User", c.user, "X-Role", c.role).Code; got != c.want {

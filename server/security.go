@@ -227,7 +227,7 @@ func (s *Server) askAuth(r *http.Request) (user, role string, err error) {
 	switch {
 	case err != nil:
 		return "", "", err
-	case user == "":
+	case strings.TrimSpace(user) == "":
 		mistake = "Auth returned no user and no error: it must return an error for a request that nobody has signed in for"
 	case role != RoleUser && role != RoleOperator:
 		mistake = "Auth returned a role that is neither server.RoleUser nor server.RoleOperator"
