@@ -33,10 +33,9 @@ func isGranted(name string) bool {
 // readGranted reads a file that an agent of the session has saved in a directory which it was
 // granted. Nothing else of that directory can be read.
 func (s *Server) readGranted(ctx context.Context, session, name string) (string, error) {
-	if made, ok, err := s.made(ctx, session, name); ok || err != nil {
-		if err != nil {
-			return "", err
-		}
+	if made, ok, err := s.made(ctx, session, name); err != nil {
+		return "", err
+	} else if ok {
 		return s.config.Made.Read(ctx, session, made)
 	}
 	known, err := s.summaryOf(ctx, &troupe.SessionInfo{ID: session, Events: math.MaxInt64}) // whatever there is by now

@@ -351,18 +351,25 @@ func (s *Server) zipFiles(c *call, in zipOrder) error {
 func (s *Server) readNamed(c *call, f fileName) (content string, err error) {
 	if f.Session == "" {
 		content, err = s.readDocument(c, f.Path)
-	} else if info, _, failed := s.find(c, f.Session); failed == nil {
-		var name string
-		if name, err = s.calledHere(c.r.Context(), &info, f.Path); err == nil {
-			content, err = s.readFile(c.r.Context(), f.Session, name)
-		}
 	} else {
-		err = failed
+		content, err = s.readOf(c, f.Session, f.Path)
 	}
 	if err != nil {
 		return "", refuse(http.StatusNotFound, "there is no file %.100q", f.Path)
 	}
 	return content, nil
+}
+
+// readOf reads a file of a session of whoever asks.
+func (s *Server) readOf(c *call, session, name string) (string, error) {
+	info, _, err := s.find(c, session)
+	if err != nil {
+		return "", err
+	}
+	if name, err = s.calledHere(c.r.Context(), &info, name); err != nil {
+		return "", err
+	}
+	return s.readFile(c.r.Context(), session, name)
 }
 
 func (s *Server) readDocument(c *call, name string) (string, error) {

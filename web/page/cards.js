@@ -234,7 +234,7 @@ function Choices({ item, agent, acts, id }) {
     ${choices.length > 0 && html`<fieldset class="choice"><legend class="hidden">Your answer</legend>
       ${choices.map((choice, i) => html`<label key=${i}><input type=${kind} name=${"q" + item.key} checked=${isChosen(i)} onChange=${() => choose(i)} /><span dir="auto">${nameOfChoice(choice)}${choice.description && !isTrigger(choice) && html`<small>${choice.description}</small>`}</span></label>`)}
       <label onClick=${(e) => e.detail && setTimeout(() => card.current?.querySelector("textarea")?.focus())}><input type=${kind} name=${"q" + item.key} checked=${own} onChange=${() => setChosen(several && own ? -1 : choices.length)} /><span>Something else…<small>Say it in your own words.</small></span></label></fieldset>`}
-    ${own && (choices.length === 0 || chosen === choices.length) && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} data-of=${key} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
+    ${own && html`<label class="field edge tall"><span class="hidden">Your answer in words</span><textarea rows="2" aria-label="Your answer in words" value=${text} data-of=${key} dir="auto" onInput=${(e) => setText(e.target.value)}></textarea></label>`}
     ${note}<div class="row wrap end"><button class="primary" disabled=${isSent || !answer}>Answer</button>
       <button type="button" class="ghost" disabled=${isSent} onClick=${() => send({ text: "You decide." })}>Let ${agent.name} decide</button></div></div></form>`;
 }
