@@ -34,7 +34,11 @@ func (c *course) makePlan(ctx context.Context) (Plan, error) {
 		c.stopped = err.Error()
 		return Plan{}, nil
 	}
-	return call[Plan](ctx, c.run, c.tools.writePlan, planUpdate{Plan: made})
+	in := planUpdate{Plan: made}
+	if d := planDocument(c.results()); d != nil {
+		in.Document = &savedDoc{d.Path, d.SHA256}
+	}
+	return call[Plan](ctx, c.run, c.tools.writePlan, in)
 }
 
 // planFromPhases makes a plan of planning's answer, or of a document that was given.

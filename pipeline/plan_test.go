@@ -137,11 +137,11 @@ func TestTheDocumentOfAPlanIsAmended(t *testing.T) {
 		"no steps":   {"We do it.\n", was, "# Implementation plan\n\n## Step 1: One\n\nDo one.\n\n## Step 2: Two\n\nDo two.\n"},
 		"none of it": {"## Step 1: One\nA\n", was, "## Step 1: One\nA\n\n## Step 2: Two\n\nDo two.\n"},
 	} {
-		got := amendDocument(c.text, false, was, c.now)
+		got := amendDocument(c.text, false, "", was, c.now)
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
-		if again := amendDocument(got, false, c.now, c.now); again != got {
+		if again := amendDocument(got, false, "", c.now, c.now); again != got {
 			t.Errorf("%s: amended again it is %q", name, again)
 		}
 	}
@@ -161,16 +161,44 @@ func TestADocumentWhoseStepsHaveNamesIsAmended(t *testing.T) {
 		"a list of titles":      {"1. **One**\n2. **Two:** say more\n", "## Step 1: One\n\nOther.\n\n## Step 2: Two\n\nsay more\n"},
 		"a number with by hand": {"## Step 1: One\n\nA\n\n## By hand\n\nMine.\n\n## Step 2: Two\n\nB\n\n1. first\n\n## Risks\n\nMany.\n", end},
 	} {
-		if got := amendDocument(c.text, true, was, now); got != c.want {
+		if got := amendDocument(c.text, true, "A\n- **step-1**: One\n1. **One**", was, now); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	if got, want := amendDocument("## step-1\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n", true, was, was[1:]), "## Step 1: Two\n\nB\n\n## By hand\n\nMine.\n"; got != want {
+	if got, want := amendDocument("## step-1\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n", true, "", was, was[1:]), "## Step 1: Two\n\nB\n\n## By hand\n\nMine.\n"; got != want {
 		t.Errorf("dropped: got %q, want %q", got, want)
 	}
 	words := []PlanStep{{ID: "parser", Title: "Read it"}, {ID: "writer", Title: "Write it"}}
 	if marks := marksOf("## Parser: Read it\n## Parser notes\n## writer\n", words); len(marks) != 2 {
 		t.Errorf("%+v", marks)
+	}
+}
+
+// What a person has written below a step stays below it when that step is changed: now, and when
+// it is changed again.
+func TestWhatIsWrittenBelowAStepStaysWhenItIsChanged(t *testing.T) {
+	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}, {ID: "2", Title: "Two", Goal: "Do two."}}
+	now := []PlanStep{{ID: "2", Title: "Two", Goal: "Other.", Files: []string{"a.go"}}, was[0]}
+	again := []PlanStep{{ID: "2", Title: "Zwei", Goal: "Once more."}, was[0]}
+	for name, c := range map[string]struct{ made, text, want, again string }{
+		"a paragraph": {"## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\nC\n", "## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\nC\n\nMind the seal.\n\n## By hand\n\nMine.\n",
+			"## Step 1: Two\n\nOther.\n\nFiles: a.go\n\nMind the seal.\n\n## Step 2: One\n\nA\n\n## By hand\n\nMine.\n", "## Step 1: Zwei\n\nOnce more.\n\nMind the seal.\n\n## Step 2: One\n\nA\n\n## By hand\n\nMine.\n"},
+		"within what was made": {"## Step 1: One\nA\n## Step 2: Two\nB\nC\n", "## Step 1: One\nA\n## Step 2: Two\nB\nMind the seal.\nC\n",
+			"## Step 1: Two\n\nOther.\n\nFiles: a.go\n\nB\nMind the seal.\nC\n\n## Step 2: One\nA\n", "## Step 1: Zwei\n\nOnce more.\n\nB\nMind the seal.\nC\n\n## Step 2: One\nA\n"},
+		"code, and a part": {"## Step 1: One\n\nA\n\n## Step 2: Two\n\n```\nB\n```\n", "## Step 1: One\n\nA\n\n## Step 2: Two\n\n```\nB\n```\n\n### Step 2.1: Mine\n\n```\nB\n\n# seal\n```\n",
+			"## Step 1: Two\n\nOther.\n\nFiles: a.go\n\n### Step 1.1: Mine\n\n```\nB\n\n# seal\n```\n\n## Step 2: One\n\nA\n", "## Step 1: Zwei\n\nOnce more.\n\n### Step 1.1: Mine\n\n```\nB\n\n# seal\n```\n\n## Step 2: One\n\nA\n"},
+		"the line of its title": {"- **1**: One\n  A\n- **2**: B\n", "- **1**: One\n  A\n- **2**: B, and mind the seal.\n",
+			"## Step 1: Two\n\nOther.\n\nFiles: a.go\n\nB, and mind the seal.\n\n## Step 2: One\n\n  A\n", "## Step 1: Zwei\n\nOnce more.\n\nB, and mind the seal.\n\n## Step 2: One\n\n  A\n"},
+		"it is not known what was made": {"", "## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\n",
+			"## Step 1: Two\n\nOther.\n\nFiles: a.go\n\nB\n\n## Step 2: One\n\nA\n", "## Step 1: Zwei\n\nOnce more.\n\nB\n\n## Step 2: One\n\nA\n"},
+	} {
+		got := amendDocument(c.text, true, c.made, was, now)
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+		if got = amendDocument(got, true, c.made+(&Plan{now}).Markdown(), now, again); got != c.again {
+			t.Errorf("%s: changed again it is %q, want %q", name, got, c.again)
+		}
 	}
 }
 
@@ -184,11 +212,11 @@ func TestADocumentWithoutStepsKeepsWhatSomebodyWrote(t *testing.T) {
 		isEdited bool
 		want     string
 	}{{"We do it.\n", false, made}, {"", true, made}, {"# Ours\n\nWe do it.\n", true, made + "\n## What the document said before\n\n# Ours\n\nWe do it.\n"}} {
-		got := amendDocument(c.text, c.isEdited, was, now)
+		got := amendDocument(c.text, c.isEdited, "", was, now)
 		if got != c.want {
 			t.Errorf("%q: got %q", c.text, got)
 		}
-		if again := amendDocument(got, true, now, now); again != got {
+		if again := amendDocument(got, true, "", now, now); again != got {
 			t.Errorf("%q: amended again it is %q", c.text, again)
 		}
 	}

@@ -137,6 +137,41 @@ func TestAnEditedPlanIsUsedEverywhere(t *testing.T) {
 	}
 }
 
+// What a person writes in the plan's document, below the very step that they change, is built by.
+func TestWhatIsWrittenBelowAChangedStepIsUsed(t *testing.T) {
+	for name, isData := range map[string]bool{"as data": true, "as a document": false} {
+		t.Run(name, func(t *testing.T) {
+			y, _ := editedYard(t, isData)
+			if _, _, err := y.run(nil); err != nil {
+				t.Fatal(err)
+			}
+			files, _ := filepath.Glob(filepath.Join(y.data, y.session, pipeline.DocumentsDir, "specs/plans/*"))
+			if len(files) != 1 {
+				t.Fatal(files)
+			}
+			data, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Replace(string(data), "\n## Step 2", "\nMind the seal.\n\n## Step 2", 1)
+			if err := os.WriteFile(files[0], []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			y.editPlan(byPerson)
+			r, _, err := y.say("go on")
+			if err != nil || r == nil {
+				t.Fatalf("%+v %v", r, err)
+			}
+			if got, want := y.committedPlan(r.Branch), strings.Replace(amendedPlan, "walrus.\n", "walrus.\n\nMind the seal.\n", 1); got != want {
+				t.Errorf("the branch has %q", got)
+			}
+			if len(y.prompts("BMAD implementation", `"passage": "## Step 1: Another beginning\n\nMind the walrus.\n\nMind the seal."`)) != 1 {
+				t.Error("no builder gets what was written")
+			}
+		})
+	}
+}
+
 // A plan that nobody has changed costs nothing more.
 func TestAPlanThatIsLeftAloneIsNotWrittenAgain(t *testing.T) {
 	y, _ := editedYard(t, true)

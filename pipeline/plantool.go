@@ -29,8 +29,9 @@ const (
 )
 
 type planUpdate struct {
-	// Plan is the whole plan, where it is a new one.
-	Plan *Plan `json:"plan,omitempty"`
+	// Plan is the whole plan, where it is a new one, and Document what planning wrote of it.
+	Plan     *Plan     `json:"plan,omitempty"`
+	Document *savedDoc `json:"document,omitempty"`
 	// Step is one whose state has changed, Add are further steps: at the end, or after
 	// the step that After names.
 	Step  *PlanStep  `json:"step,omitempty"`
@@ -38,6 +39,12 @@ type planUpdate struct {
 	After string     `json:"after,omitempty"`
 	// Documented is what the plan's document is about to say of it.
 	Documented *documented `json:"documented,omitempty"`
+}
+
+// A savedDoc is a document as it was saved.
+type savedDoc struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
 }
 
 // planFile is where a session's plan is on file.
@@ -101,12 +108,24 @@ func (s *workshop) writePlanTool() troupe.Tool {
 			return Plan{}, err
 		}
 		if in.Plan != nil {
-			if err := s.writeDocumented(session, &documented{Plan: *p}); err != nil {
+			if err := s.writeDocumented(session, &documented{Plan: *p, Made: s.asMade(session, in.Document)}); err != nil {
 				return Plan{}, err
 			}
 		}
 		return *p, replaceFile(s.planFile(session), p.YAML())
 	})
+}
+
+// asMade is the text of a document, empty where a person has written in it since it was made.
+func (s *workshop) asMade(session string, d *savedDoc) string {
+	if d == nil {
+		return ""
+	}
+	text, err := s.readDocument(session, d.Path)
+	if err != nil || hashOf(text) != d.SHA256 {
+		return ""
+	}
+	return text
 }
 
 // A document is what a phase wrote, as it is on file.

@@ -1,0 +1,67 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+)
+
+// linesOf are the lines of a text, as they are compared.
+func linesOf(text string) map[string]bool {
+	lines := map[string]bool{}
+	for line := range strings.Lines(text) {
+		lines[bare(line)] = true
+	}
+	return lines
+}
+
+// bare is a line without the space around it, nor what makes it a heading of some level.
+func bare(line string) string { return strings.TrimLeft(strings.TrimSpace(line), "# ") }
+
+// byHand are the paragraphs of a step's part in which a person has written, below its title: those
+// with a line that is not among the lines that were made.
+func (p stepPart) byHand(made map[string]bool) string {
+	title, body, _ := strings.Cut(p.text[:endOfStep(p.text)], "\n")
+	if p.rest != "" && !made[bare(title)] {
+		body = p.rest + "\n" + body
+	}
+	var kept []string
+	for _, paragraph := range paragraphs(body) {
+		if slices.ContainsFunc(strings.Split(paragraph, "\n"), func(line string) bool {
+			line = bare(line)
+			return line != "" && !made[line]
+		}) {
+			kept = append(kept, paragraph)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// paragraphs are those of a text: a heading is one of its own, a block of code part of one.
+func paragraphs(text string) (all []string) {
+	var now []string
+	end := func() {
+		if len(now) > 0 {
+			all = append(all, strings.Join(now, "\n"))
+		}
+		now = nil
+	}
+	isCode := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		isHeading := !isCode && headingLevel(line) > 0
+		if isHeading || !isCode && strings.TrimSpace(line) == "" {
+			end()
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			isCode = !isCode
+		}
+		if isCode || strings.TrimSpace(line) != "" {
+			now = append(now, line)
+		}
+		if isHeading {
+			end()
+		}
+	}
+	end()
+	return all
+}
