@@ -325,6 +325,18 @@ func TestAReasonThatWasSentIsNotKept(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.sees(".answered", "“Nor this”")
 	b.lacks(".unsent", "")
+
+	// Nor where the window is gone before it hears that the answer was taken.
+	b.holds("all('.needs').length === 1")
+	value[any](b, `void ((ask) => {
+		globalThis.fetch = (path, options) => (String(path).endsWith("/answers") ? ask(path, options).then(() => new Promise(() => {})) : ask(path, options));
+	})(globalThis.fetch)`)
+	b.write(reason, "Nor that")
+	b.presses(".needs button", "Do not allow")
+	b.sees(".answered", "“Nor that”")
+	b.do(chromedp.Reload())
+	b.sees(".answered", "“Nor that”")
+	b.lacks(".unsent", "")
 }
 
 // What one agent asks while another is at work waits for an answer on the first screen, too.

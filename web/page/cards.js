@@ -103,11 +103,15 @@ export function useTyped(key, give, talk = "") {
 // typing is the key of the answer that somebody was typing when its card went.
 let typing = "";
 
+// notGiven is what was typed, empty where that is what was answered: a window may have gone before it
+// heard that its answer was taken.
+const notGiven = (text, { decision, answer = "" }) => ((decision?.text || answer).endsWith(text.trim()) ? "" : text);
+
 // Unsent is what somebody was about to answer when that was answered elsewhere, or stopped. They may
 // be about to finish the sentence.
 export function Unsent({ id, item, copy, left, changed = () => {} }) {
   const key = keyOf(id, item);
-  const [text, setText] = useState(unsentOf(key));
+  const [text, setText] = useState(() => notGiven(unsentOf(key), item));
   const set = (now) => (keep(ownKey(key), now), keep(key, now), setText(now));
   const [isShown, setShown] = useState(!!text), field = useRef(null); // also while all of it is being replaced
   useEffect(() => {
