@@ -6,6 +6,9 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -108,4 +111,69 @@ func TestWhatWaitsChoosesNothing(t *testing.T) {
 	model <- troupe.FinishStop // who sends it now means it
 	model <- troupe.FinishStop
 	w.eventually(func() bool { return w.info(session).Status == "completed" && len(queue().Messages) == 0 })
+}
+
+// A heldShelf keeps things in memory. Once it is told to, it holds what takes from something until
+// it may go on.
+type heldShelf struct {
+	changing, reading sync.Mutex
+	kept              map[string][]byte
+	holds             atomic.Bool
+	goOn              chan struct{}
+}
+
+func (s *heldShelf) Read(_ context.Context, name string) ([]byte, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.kept[name], nil
+}
+
+func (s *heldShelf) Change(ctx context.Context, name string, change func([]byte) ([]byte, error)) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	before, _ := s.Read(ctx, name)
+	after, err := change(before)
+	if s.holds.Load() && len(after) < len(before) && strings.HasPrefix(name, shelfNotes) {
+		<-s.goOn
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.kept[name] = after
+	return err
+}
+
+// A run that has ended before the message which began it is taken from the queue goes on with the
+// next one.
+func TestAnAnswerThatIsQuickerThanTheQueueIsGoneOnAfter(t *testing.T) {
+	model := make(answering)
+	shelf := &heldShelf{kept: map[string][]byte{}, goOn: make(chan struct{})}
+	w := open(t, clerk(t, model), func(c *Config) { c.Shelf = shelf })
+	session := w.session()
+	at := "/api/sessions/" + session
+	w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: "one"})
+	for _, text := range []string{"two", "three"} {
+		w.want(http.StatusAccepted, nil, "POST", at+"/messages", message{Text: text, When: "after"})
+	}
+	shelf.holds.Store(true)
+	model <- troupe.FinishStop
+	model <- troupe.FinishStop // to the second message, which is in the queue for as long
+	w.eventually(func() bool { // that is gone on after
+		known := w.server.summary(session)
+		known.mu.Lock()
+		defer known.mu.Unlock()
+		for info, err := range w.store.Sessions(t.Context(), troupe.SessionFilter{ID: session}) {
+			return err == nil && known.ended == info.Events
+		}
+		return false
+	})
+	close(shelf.goOn)
+	w.eventually(func() bool {
+		select {
+		case model <- troupe.FinishStop:
+			return true
+		default:
+			return false
+		}
+	})
+	w.eventually(func() bool { return w.info(session).Status == "completed" })
 }

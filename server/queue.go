@@ -193,6 +193,7 @@ func (s *Server) sendNow(c *call, info troupe.SessionInfo, number int) error {
 			return context.Cause(c.r.Context())
 		}
 	}
+	defer s.saying.take(info.ID)()
 	isThere := false
 	err := s.notes.change(info.ID, func(n *notes) {
 		isThere = len(n.Queue) > 0 && n.Queue[0].Number == number
@@ -237,7 +238,8 @@ func (s *Server) foundQueued(c *call) (troupe.SessionInfo, int, error) {
 	return info, number, nil
 }
 
-// sayNext says the first message of the queue. One that cannot be said stays there.
+// sayNext says the first message of the queue, for whoever has taken saying. One that cannot be said
+// stays there.
 func (s *Server) sayNext(c *call, session string) error {
 	n, err := s.notes.of(session)
 	if err != nil || len(n.Queue) == 0 || n.Held {
@@ -307,6 +309,7 @@ func (s *Server) ended(user string, end ending) {
 		return
 	}
 	defer s.hub.changed(end.session)
+	defer s.saying.take(end.session)()
 	err := inBackground(user, func(c *call) error {
 		n, err := s.notes.of(end.session)
 		switch {

@@ -283,6 +283,9 @@ type Server struct {
 	lastAnswers bounded[string, lastAnswer]
 	// writing is held while a version is added by hand, configuring while settings are changed.
 	writing, configuring sync.Mutex
+	// saying is held while the next message of a queue is said and taken from it: the run that it
+	// begins may have ended by then.
+	saying lanes
 	// month is what was spent in this one, and seen when people last asked for something.
 	month   month
 	seen    bounded[string, time.Time]
