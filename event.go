@@ -401,8 +401,8 @@ type RunFinished struct {
 // RunFailed is the last event of a run that could not go on. It can be resumed.
 type RunFailed struct {
 	Error string `json:"error"`
-	// Reason is that of the [ModelError] that stopped the run, where one did, and "time"
-	// where a time limit did.
+	// Reason is that of the [ModelError] that stopped the run, where one did, and the limit
+	// that did: "turns", "tool_calls", "tokens", "cost" or "time".
 	Reason string `json:"reason,omitempty"`
 	// Task is what the run was asked to do; Spent and SpentBelow say how far it had
 	// come.

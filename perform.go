@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
+	"github.com/troupe-dev/troupe/internal/room"
 	"github.com/troupe-dev/troupe/internal/words"
 )
 
@@ -152,7 +153,9 @@ func (r *Run) fail(ctx context.Context, in Handoff, err error) error {
 	if crash, ok := errors.AsType[*crashError](err); ok {
 		failed.Stack = crash.stack
 	}
-	if refused, ok := errors.AsType[*ModelError](err); isTimeUp(err) {
+	if limit, ok := errors.AsType[*room.Error](err); ok {
+		failed.Reason = limit.Limit
+	} else if refused, ok := errors.AsType[*ModelError](err); isTimeUp(err) {
 		failed.Reason = reasonTime
 	} else if ok {
 		failed.Reason = refused.Reason

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/journal"
+	"github.com/troupe-dev/troupe/internal/room"
 )
 
 // A Run is what a [Step] may use of the world: models, tools, other steps, time
@@ -382,6 +383,15 @@ func (r *Run) Limit() string {
 	}
 	stop, _ := r.budget.reached()
 	return stop
+}
+
+// Room fails where [Run.Limit] names a limit: for a step that is not to be begun then, and that ends
+// its run with this error. Resumed with a higher limit, it is begun.
+func (r *Run) Room() error {
+	if stop := r.Limit(); stop != "" {
+		return &room.Error{Limit: stop, Text: limitText(stop, r.budget)}
+	}
+	return nil
 }
 
 // answer returns what the user said to the question that was asked last, nil if

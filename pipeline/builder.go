@@ -36,6 +36,9 @@ func (s *stepRun) Definition() *troupe.Definition {
 // Do implements [troupe.Step].
 func (s *stepRun) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
 	defer passQuestion(&out, &err)
+	if err := room(run, "step "+s.id); err != nil {
+		return troupe.Handoff{}, err
+	}
 	w, err := s.begin(run, in)
 	if err != nil {
 		return troupe.Handoff{}, err

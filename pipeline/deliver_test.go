@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/room"
 	"github.com/troupe-dev/troupe/model/rehearsal"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/troupetest"
@@ -185,11 +187,33 @@ func TestAModelThatCannotBeAskedFailsTheDeliveryWhichResumes(t *testing.T) {
 	}
 }
 
+// A phase or a step for which there is no room is not begun: nobody is asked once more, and who
+// raises the limit goes on there.
+func TestNothingIsBegunWithoutRoom(t *testing.T) {
+	whole := shellYard(t)
+	if _, _, err := whole.run(nil); err != nil {
+		t.Fatal(err)
+	}
+	for turns := 1; turns < len(whole.asked); turns++ {
+		y := shellYard(t)
+		_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: turns}}))
+		if limit, ok := errors.AsType[*room.Error](err); !ok || limit.Limit != "turns" || !strings.Contains(err.Error(), "of this run") {
+			t.Fatalf("%d turns: got %v", turns, err)
+		}
+		if n := len(y.asked); n != turns {
+			t.Errorf("with %d turns the models were asked %d times", turns, n)
+		}
+		if r := y.goOn("go on"); r.Outcome != pipeline.OutcomeDelivered || len(y.asked) != len(whole.asked) {
+			t.Errorf("after %d turns it is %s with %d in all, %d are needed", turns, r.Outcome, len(y.asked), len(whole.asked))
+		}
+	}
+}
+
 // Where the turns are used up, nothing more is spent unasked, and what is done is kept.
 func TestALimitThatIsReachedLosesNothing(t *testing.T) {
 	y := shellYard(t)
 	_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median", Limits: troupe.Limits{Turns: 5}}))
-	if err == nil || !strings.Contains(err.Error(), "the limit on turns of the model is reached") {
+	if err == nil || !strings.Contains(err.Error(), "all 5 turns of this run are used up") {
 		t.Fatalf("got %v", err)
 	}
 	if n := len(y.asked); n > 6 {

@@ -79,6 +79,11 @@ func (s *phaseStep) Definition() *troupe.Definition {
 
 func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) (out troupe.Handoff, err error) {
 	defer passQuestion(&out, &err)
+	if s.Name() != phaseImplementation { // whose steps see to that
+		if err := room(run, "phase "+s.Name()); err != nil {
+			return troupe.Handoff{}, err
+		}
+	}
 	w, err := s.begin(run, in)
 	if err != nil {
 		return troupe.Handoff{}, err
@@ -94,6 +99,15 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 		return troupe.Handoff{}, err
 	}
 	return w.handoff(in), nil
+}
+
+// room fails where a limit leaves no room for a phase or a step of the plan: nothing more is to be
+// spent without a person's consent.
+func room(run *troupe.Run, what string) error {
+	if err := run.Room(); err != nil {
+		return fmt.Errorf("%s is not begun: %w; 'troupe deliveries resume' goes on once the limit is raised", what, err)
+	}
+	return nil
 }
 
 // begin reads what a phase is handed.

@@ -32,6 +32,7 @@ var reasons = map[string]string{
 	"key": "key_refused", "money": "quota_spent", "model": "model_unknown", "too_large": "request_too_large", "context": "context_full",
 	"rate": "rate_limited", "overloaded": "provider_down", "unreachable": "provider_down", "certificate": "provider_down",
 	"timeout": "answer_cut", "incomplete": "answer_cut", "refused": "declined", "time": "limit_time",
+	"turns": "limit_turns", "tool_calls": "limit_turns", "tokens": "limit_tokens", "cost": "limit_cost",
 }
 
 var modelStatus = regexp.MustCompile(`\bmodel: (\d{3})\b`)

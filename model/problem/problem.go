@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/room"
 )
 
 // A Problem is a failure as a person is told of it.
@@ -101,8 +102,11 @@ func explain(err error, known []Known) (Problem, bool) {
 	if unfit, ok := errors.AsType[*troupe.OutputError](err); ok {
 		return Problem{Code: "output", Sentence: "The model did not answer in the form that was asked for.", Cause: unfit.Problem, Next: "Try again, or use a model that can bind its answers: troupe models says which."}, true
 	}
+	if limit, ok := errors.AsType[*room.Error](err); ok {
+		return stops[limit.Limit], true
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return Problem{Code: "time", Sentence: "The run took longer than it may.", Next: "Raise limits.time, or ask for less at once."}, true
+		return stops["time"], true
 	}
 	return Problem{}, false
 }
@@ -161,8 +165,8 @@ func OfPast(e *troupe.ModelFailed) Problem {
 // OfRecord says what a failure on record is about: by the reason that events have, else
 // by the words of the error.
 func OfRecord(reason, text string) Problem {
-	if reason == "time" {
-		p := stops["time"]
+	if slices.Contains(limits, reason) {
+		p := stops[reason]
 		p.Details = text
 		return p
 	}
@@ -404,6 +408,9 @@ var reasons = map[string]Problem{
 // OfStop explains why a run ended without the whole of an answer. It is the zero
 // Problem for a run that has one, or that waits for somebody.
 func OfStop(stop string) Problem { return stops[stop] }
+
+// limits are those of them that are limits of a run.
+var limits = []string{"turns", "tool_calls", "tokens", "cost", "time"}
 
 var stops = map[string]Problem{
 	"turns":          {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},

@@ -52,20 +52,20 @@ export function advised(text) {
   return isPossible && withoutOther(text) !== text ? html`${text} <a class="link" href="#/settings/models">Choose a model</a>` : isPossible ? text : withoutOther(text);
 }
 
-// limitOf reads how much a limit is, where the run said so: [number, unit, time].
-const limitOf = (limit = "") => (limit.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
+// limitOf reads how much a limit is, where the run or its error said so: [number, unit, time].
+const limitOf = ({ limit, detail }) => (`${limit} ${detail}`.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
 
 // limitTitle names a limit, and how much it is where the run said so.
-const limitTitle = (what) => ({ limit }) => {
-  const [number, unit, time] = limitOf(limit);
+const limitTitle = (what) => (c) => {
+  const [number, unit, time] = limitOf(c);
   return `The limit of ${unit === "US dollars" ? money(Number(number)) : number ? `${Number(number).toLocaleString("en")} ${unit}` : time || what} is reached`;
 };
 const limitText = (c) => `${c.a} stopped. What is done is saved${c.saved ? (c.saved.version ? ` as version ${c.saved.version} of ${nameOf(c.saved.path)}` : ` in ${nameOf(c.saved.path)}`) : ""}.`;
 
 // further offers to go on as far again, and to leave it. What goes on in a conversation is an answer
 // of its own; a delivery says how far it then goes in all.
-const further = (acts, { limit }) => {
-  const [number, unit] = limitOf(limit);
+const further = (acts, c) => {
+  const [number, unit] = limitOf(c);
   const to = unit !== "US dollars" ? (number ? `, with another ${Number(number).toLocaleString("en")} ${unit.replace(/s?$/, Number(number) === 1 ? "" : "s")}` : "") : acts.further ? ` to ${money(acts.further.to)}` : `, with another ${money(Number(number))}`;
   const act = acts.further?.act ?? (acts.say && (() => acts.say("Go on.")));
   return [act && [`Go on${to}`, act], act && ["Leave it", leave]];
