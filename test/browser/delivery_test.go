@@ -271,6 +271,26 @@ func TestADeliveryIsDeletedOnThePage(t *testing.T) {
 	left(1, "delivery.json", "tree")
 }
 
+// A delivery that is at its limit asks nobody more: the page says which limit, and what goes on begins
+// the phase for which there was no room.
+func TestADeliveryAtItsLimitGoesOnFurther(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	b := open(t, serve(t, repository(t, m)).link)
+	b.click(".side nav a", "Deliveries")
+	b.write("#request", "Make it good")
+	b.write("#delivery-budget", "0.003")
+	b.click("form button", "Deliver")
+	m.answers(t, phaseSays("requirements", fields{"user_stories": []string{"As a user I want it"}, "acceptance_criteria": []fields{{"id": "AC1", "text": "It is good", "how": "test"}}, "scope": "MVP", "constraints": []string{}}, fields{"name": "s.md", "type": "file", "content": "# Stories of ours\n"}))
+	b.sees(".trouble b", "The limit of $0.003 is reached")
+	b.lacks("main", "troupe deliveries")
+	b.picture("delivery-at-its-limit")
+	b.click(".trouble button", "Go on to $0.006")
+	if a := m.asked(t); !strings.Contains(a.all, "BMAD architecture") {
+		t.Errorf("who goes on asks\n%s", a.all)
+	}
+}
+
 // A delivery that fails says why, and goes on with what a person says.
 func TestADeliveryThatFailsGoesOnWithGuidance(t *testing.T) {
 	t.Parallel()

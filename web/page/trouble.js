@@ -53,7 +53,7 @@ export function advised(text) {
 }
 
 // limitOf reads how much a limit is, where the run or its error said so: [number, unit, time].
-const limitOf = ({ limit, detail }) => (`${limit} ${detail}`.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars)|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
+const limitOf = ({ limit, detail }) => (`${limit} ${detail}`.match(/([\d.]+) (turns?|tool calls?|tokens|US dollars) of this run|[Tt]he (\S+) of this run are over/) ?? []).slice(1);
 
 // limitTitle names a limit, and how much it is where the run said so.
 const limitTitle = (what) => (c) => {
