@@ -42,6 +42,31 @@ func TestAForkHasItsFilesWhenItIsStored(t *testing.T) {
 	}
 }
 
+// A run in whose middle a session was forked counts as cancelled, though nobody has stopped it.
+func TestAForkInTheMiddleOfARunSaysSo(t *testing.T) {
+	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})
+	appendTo(t, f, id(1), 1, begun("hi")...)
+	cut := append(begun("hi"), &troupe.RunCancelled{Reason: "forked"}, &troupe.SessionForked{From: id(1), After: 2})
+	if err := f.Append(t.Context(), id(2), told(id(2), 1, cut...)...); err != nil {
+		t.Fatal(err)
+	}
+	find := func() Execution {
+		found, err := f.Find(t.Context(), Filter{Session: id(2)})
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		return found[0].Execution
+	}
+	if now := find(); now.Status != "cancelled" || now.Stop != "forked" {
+		t.Errorf("it stands as %+v", now)
+	}
+	appendTo(t, f, id(2), 5, &troupe.RunResumed{}, &troupe.RunCancelled{})
+	askFor(t, f, id(2))
+	if now := find(); now.Status != "cancelled" || now.Stop != "" {
+		t.Errorf("somebody has stopped it since, and it stands as %+v", now)
+	}
+}
+
 // A fork of a fork has the files of the one that it was made from, not of the first.
 func TestAForkOfAForkHasItsFiles(t *testing.T) {
 	f := keep(t, troupe.NewMemoryStore(), t.TempDir(), Options{})

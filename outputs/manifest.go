@@ -58,7 +58,8 @@ type Execution struct {
 	StartedAt   time.Time `json:"started_at"` // of the first run
 	Status      string    `json:"status"`
 	// Stop is what ended a run that is completed and whose answer is not whole: a limit, "handoffs",
-	// "length", "content_filter", "refused" or "empty", as in the run's last event.
+	// "length", "content_filter", "refused" or "empty", as in the run's last event. "forked" is that
+	// of a cancelled run which the session has from another: nobody may have stopped it.
 	Stop string `json:"stop,omitempty"`
 	// Outcome is "partial" or "failed" where the run says so of its work, as a delivery or a flow
 	// does of which not all parts came to an end.

@@ -113,6 +113,10 @@ func (r *record) noteRun(e *troupe.Event) {
 		m.UserSummary = b.Title
 		m.name()
 		r.behind = true
+	case *troupe.SessionForked:
+		if m.Execution.Status == "cancelled" {
+			m.Execution.Stop, r.behind = "forked", true
+		}
 	case *troupe.RunFinished:
 		if b.Output.Summary != "" {
 			m.MessageCount++

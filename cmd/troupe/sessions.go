@@ -215,11 +215,20 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 
 // standing says how the latest run of a session stands, and what cut its answer short.
 func standing(m *outputs.Manifest) string {
+	if isCutByFork(m) {
+		return "not finished (forked)"
+	}
 	why := cmp.Or(strings.ReplaceAll(m.Execution.Stop, "_", " "), outcomes[m.Execution.Outcome])
 	if why == "" {
 		return m.Execution.Status
 	}
 	return m.Execution.Status + " (" + terminal.OneLine(why, 20) + ")"
+}
+
+// isCutByFork reports whether a session has gone no further than what it has from another, in
+// the middle of a run: that is on record as cancelled, though nobody may have stopped it.
+func isCutByFork(m *outputs.Manifest) bool {
+	return m.Execution.Status == "cancelled" && m.Execution.Stop == "forked"
 }
 
 // outcomes is what is said of work that is not done, where the run's end does not say why.
@@ -251,7 +260,9 @@ func (p *program) showSession(ctx context.Context, project *project.Project, id 
 		return p.writeJSON(m)
 	}
 	status := m.Execution.Status
-	if stop := m.Execution.Stop; stop != "" {
+	if isCutByFork(&m) {
+		status = fmt.Sprintf("not finished; to go on with it: troupe sessions resume %s", m.SessionID[:min(8, len(m.SessionID))])
+	} else if stop := m.Execution.Stop; stop != "" {
 		status += ", not finished: " + terminal.OneLine(terminal.Unfinished(stop), 300)
 	} else if outcome := outcomes[m.Execution.Outcome]; outcome != "" {
 		status += ", " + outcome

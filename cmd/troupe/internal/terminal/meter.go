@@ -25,6 +25,8 @@ type Meter struct {
 // Note takes an event into account.
 func (m *Meter) Note(e *troupe.Event) {
 	switch b := e.Body.(type) {
+	case *troupe.SessionForked: // what it began with was paid in another session
+		m.Usage, m.Cost, m.Unpriced = troupe.Usage{}, 0, false
 	case *troupe.ModelFailed: // what it has used is paid for
 		m.Usage = m.Usage.Add(b.Usage)
 		m.Cost += b.Cost

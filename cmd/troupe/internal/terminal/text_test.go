@@ -117,6 +117,22 @@ func TestAMeterSaysWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// What a fork begins with was paid in another session; the agent has it before its eyes all the same.
+func TestAMeterCountsWhatAForkItselfUses(t *testing.T) {
+	var m Meter
+	used := &troupe.ModelReplied{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: 0.5, Context: troupe.ContextUse{History: 10, Window: 100}}
+	m.Note(&troupe.Event{Body: used})
+	m.Note(&troupe.Event{Body: &troupe.ModelReplied{Unpriced: true}})
+	m.Note(&troupe.Event{Body: used})
+	m.Note(&troupe.Event{Body: &troupe.SessionForked{From: "another"}})
+	if got := m.String(); got != "0 tokens · window 10 % full" {
+		t.Error(got)
+	}
+	if m.Note(&troupe.Event{Body: used}); m.Usage.Total() != 15 || m.Cost != 0.5 || m.Unpriced {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestAMeterSaysHowFullTheWindowIs(t *testing.T) {
 	var m Meter
 	note := func(parent, purpose string, history int) {
