@@ -34,6 +34,10 @@ func describe(routes []route) ([]byte, error) {
 		}
 		paths[path].(object)[strings.ToLower(routes[i].method)] = operation
 	}
+	shapes := object{"Problem": mustSchema[problem](), "OpenAIError": mustSchema[openaiError]()}
+	for name, shape := range eventSchemas() {
+		shapes[name] = shape
+	}
 	return json.Marshal(object{
 		"openapi": "3.1.0",
 		"info":    object{"title": "Troupe", "version": "1", "description": "Agents, their sessions and what happens in them."},
@@ -43,7 +47,7 @@ func describe(routes []route) ([]byte, error) {
 				"token":  object{"type": "http", "scheme": "bearer"},
 				"cookie": object{"type": "apiKey", "in": "cookie", "name": secureCookie},
 			},
-			"schemas": object{"Event": eventSchema(), "Problem": mustSchema[problem](), "OpenAIError": mustSchema[openaiError]()},
+			"schemas": shapes,
 		},
 		"security": []object{{"token": []string{}}, {"cookie": []string{}}},
 	})
@@ -60,6 +64,9 @@ func (r *route) describe() (object, error) {
 	for _, p := range r.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.description, "schema": object{"type": "string"}})
 	}
+	for _, p := range r.headers {
+		parameters = append(parameters, object{"name": p.name, "in": "header", "description": p.description, "schema": object{"type": "string"}})
+	}
 	answer, err := r.describeAnswer()
 	if err != nil {
 		return nil, err
@@ -72,7 +79,7 @@ func (r *route) describe() (object, error) {
 		"summary": r.summary, "parameters": parameters,
 		"responses": object{
 			strconv.Itoa(r.status): answer,
-			"default":              object{"description": "Why it was not done.", "content": object{media: object{"schema": object{"$ref": "#/components/schemas/" + failure}}}},
+			"default":              object{"description": "Why it was not done.", "content": object{media: object{"schema": object{"$ref": schemas + failure}}}},
 		},
 	}
 	if r.open {
@@ -119,7 +126,7 @@ func (r *route) describeAnswer() (object, error) {
 // schemaOf returns the schema of a Go type's JSON.
 func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	return jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[troupe.Event]():    eventSchema(),
+		reflect.TypeFor[troupe.Event]():    {Ref: schemas + "Event"},
 		reflect.TypeFor[json.RawMessage](): {},
 		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 	}})
@@ -131,19 +138,6 @@ func mustSchema[T any]() *jsonschema.Schema {
 		panic("server: " + err.Error())
 	}
 	return schema
-}
-
-// eventSchema is the schema of an event, which writes its JSON itself.
-func eventSchema() *jsonschema.Schema {
-	text := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
-	return &jsonschema.Schema{
-		Type:     "object",
-		Required: []string{"seq", "time", "session", "run", "step", "kind", "body"},
-		Properties: map[string]*jsonschema.Schema{
-			"seq": {Type: "integer"}, "time": {Type: "string", Format: "date-time"}, "session": text(), "run": text(),
-			"parent": text(), "step": text(), "agent": text(), "kind": text(), "body": {Type: "object"},
-		},
-	}
 }
 
 // loosen has a schema accept fields that it does not name, and null for nothing.

@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/argcheck"
 )
 
@@ -20,9 +23,11 @@ type document struct {
 	Components struct{ Schemas map[string]json.RawMessage }
 }
 
+type parameterShown struct{ Name, In string }
+
 type operation struct {
 	Summary    string
-	Parameters []struct{ Name, In string }
+	Parameters []parameterShown
 	Responses  map[string]struct {
 		Content map[string]struct{ Schema json.RawMessage }
 	}
@@ -107,17 +112,10 @@ func TestAnswersAreOfTheShapesThatTheDocumentShows(t *testing.T) {
 					}
 				}
 			}
-			if ref := "#/components/schemas/"; strings.Contains(string(schema), ref) {
-				name := strings.Trim(string(schema)[strings.Index(string(schema), ref)+len(ref):], `"}`)
-				schema = d.Components.Schemas[name]
-			}
 			if schema == nil {
 				continue
 			}
-			check, err := argcheck.Compile(schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check := d.compile(t, schema)
 			if err := check.Check([]byte(text)); err != nil {
 				t.Errorf("%d %s: %v", status, text, err)
 			}
@@ -126,5 +124,104 @@ func TestAnswersAreOfTheShapesThatTheDocumentShows(t *testing.T) {
 	})
 	if checked < 40 {
 		t.Errorf("only %d answers were checked", checked)
+	}
+}
+
+// compile reads a schema with those of the document that it refers to.
+func (d *document) compile(t *testing.T, schema json.RawMessage) *argcheck.Schema {
+	t.Helper()
+	whole := map[string]any{}
+	if err := json.Unmarshal(schema, &whole); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(schema), schemas) {
+		whole["$defs"] = d.Components.Schemas
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := argcheck.Compile([]byte(strings.ReplaceAll(string(text), schemas, "#/$defs/")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check
+}
+
+// A client that is made from the document knows each kind of event by what is in it.
+func TestTheDocumentSaysWhatIsInEachKindOfEvent(t *testing.T) {
+	w := open(t, clerk(t, echo()))
+	d := w.document()
+	check := d.compile(t, json.RawMessage(`{"$ref":"`+schemas+`Event"}`))
+	write := func(body troupe.Body) string {
+		if replied, ok := body.(*troupe.ModelReplied); ok {
+			replied.Message = &troupe.Message{}
+		}
+		text, err := json.Marshal(troupe.Event{Seq: 1, Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, body := range troupe.Bodies() {
+		text := write(body)
+		if err := check.Check([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := check.Check([]byte(strings.Replace(text, body.Kind(), "of_another_kind", 1))); err == nil {
+			t.Errorf("%s fits under another kind", text)
+		}
+	}
+	said := write(&troupe.UserSaid{Text: "hello"})
+	for _, wrong := range []string{strings.Replace(said, `"text":"hello"`, `"text":1`, 1), strings.Replace(said, `"text":"hello"`, ``, 1)} {
+		if check.Check([]byte(wrong)) == nil {
+			t.Errorf("%s fits", wrong)
+		}
+	}
+	if later := strings.Replace(said, `"text"`, `"of_a_later_version":1,"text"`, 1); check.Check([]byte(later)) != nil {
+		t.Errorf("%s does not fit", later)
+	}
+	session := w.session()
+	w.talk(session, "hello")
+	for e, err := range w.store.Events(t.Context(), session, 0) {
+		text, failed := json.Marshal(e)
+		if err := errors.Join(err, failed, check.Check(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What a route does with a header is in the document: a key is looked at by those that say so.
+func TestTheDocumentSaysWhichHeadersAreRead(t *testing.T) {
+	keyed := 0
+	everyRoute(t, func(t *testing.T, w *world, r *route, path, body string) {
+		if r.path == pageRoute.path {
+			return
+		}
+		o := w.document().Paths[strings.ReplaceAll(r.path, "...}", "}")][strings.ToLower(r.method)]
+		isKeyed := slices.Contains(o.Parameters, parameterShown{"Idempotency-Key", "header"})
+		if isKeyed {
+			keyed++
+		}
+		if r.in == nil {
+			if isKeyed {
+				t.Error("a request without a body has a key")
+			}
+			return
+		}
+		_, text := w.do(r.method, path, body, with("Idempotency-Key", strings.Repeat("k", maxKey+1)))
+		if isAbsent := strings.Contains(text, `"code":"absent"`); isAbsent {
+			return
+		}
+		if isRefused := strings.Contains(text, "an idempotency key has at most"); isRefused != isKeyed {
+			t.Errorf("it is said to take a key: %v, and of a long one it says %s", isKeyed, text)
+		}
+	})
+	if keyed < 8 {
+		t.Errorf("%d routes take a key", keyed)
+	}
+	follow := open(t, clerk(t, echo())).document().Paths["/api/sessions/{id}/events"]["get"]
+	if !slices.Contains(follow.Parameters, parameterShown{"Last-Event-ID", "header"}) {
+		t.Error("it is not said that Last-Event-ID is read")
 	}
 }

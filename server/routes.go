@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/argcheck"
@@ -22,7 +23,7 @@ type route struct {
 	endpoint
 }
 
-// A parameter is one of a route's query.
+// A parameter is one of a route's query, or a header.
 type parameter struct{ name, description string }
 
 // routes returns the table, but for the page.
@@ -61,27 +62,27 @@ func routes() []route {
 		{"POST", "/api/agents/examples", "Writes the example agents into a project that has no agents.", nil, false, true, reply(http.StatusNoContent, (*Server).addExamples)},
 		{"GET", "/api/flows", "Lists the flows.", nil, false, false, reply(http.StatusOK, (*Server).listFlows)},
 		{"GET", "/api/flows/{name}", "Shows a flow as a graph.", nil, false, false, reply(http.StatusOK, (*Server).showFlow)},
-		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large()},
+		{"POST", "/api/flows/{name}/runs", "Runs a flow in a session of its own.", nil, false, false, accept(http.StatusAccepted, (*Server).runFlow).large().keyed()},
 		{"GET", "/api/deliveries", "Lists deliveries, the latest first.", nil, false, false, reply(http.StatusOK, (*Server).listDeliveries)},
-		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, false, accept(http.StatusAccepted, (*Server).deliver)},
+		{"POST", "/api/deliveries", "Takes a request through the phases of the pipeline.", nil, false, false, accept(http.StatusAccepted, (*Server).deliver).keyed()},
 		{"GET", "/api/deliveries/usual", "Shows how requests are delivered where nobody says otherwise.", nil, false, false, reply(http.StatusOK, (*Server).showUsualDelivery)},
 		{"GET", "/api/deliveries/{id}", "Shows a delivery: plan, change, checks as measured, findings and documents.", nil, false, false, reply(http.StatusOK, (*Server).showDelivery)},
 		{"GET", "/api/deliveries/{id}/plan", "Shows the plan.", nil, false, false, reply(http.StatusOK, (*Server).showPlan)},
 		{"PUT", "/api/deliveries/{id}/plan", "Replaces the plan, which is used from the next step on.", nil, false, false, accept(http.StatusOK, (*Server).changePlan).large()},
 		{"GET", "/api/deliveries/{id}/diff", "Shows the change as a unified diff.", []parameter{{"step", "only of this step"}}, false, false, reply(http.StatusOK, (*Server).showDiff)},
 		{"GET", "/api/deliveries/{id}/checks/{check}", "Shows the last output of a check, or that of one of its runs.", []parameter{{"file", "the file of a run"}}, false, false, reply(http.StatusOK, (*Server).showCheck)},
-		{"POST", "/api/deliveries/{id}/continue", "Goes on with a delivery that has come to its end.", nil, false, false, accept(http.StatusAccepted, (*Server).continueDelivery)},
+		{"POST", "/api/deliveries/{id}/continue", "Goes on with a delivery that has come to its end.", nil, false, false, accept(http.StatusAccepted, (*Server).continueDelivery).keyed()},
 		{"POST", "/api/deliveries/{id}/act", "Takes a delivery's branch into the checkout, or takes that back.", nil, false, true, accept(http.StatusOK, (*Server).actOnDelivery)},
 		{"DELETE", "/api/deliveries/{id}/result", "Removes for good what a delivery has built: its branch and its worktree. Its session and documents stay.", []parameter{{"written", "as the session was shown with when somebody decided to drop it; 409 if something was done since"}}, false, true, reply(http.StatusNoContent, (*Server).dropResult)},
 
 		{"GET", "/api/sessions", "Lists sessions, the latest first.", sessions, false, false, reply(http.StatusOK, (*Server).listSessions)},
-		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession)},
+		{"POST", "/api/sessions", "Makes a session, which begins with its first message.", nil, false, false, accept(http.StatusCreated, (*Server).createSession).keyed()},
 		{"GET", "/api/sessions/{id}", "Shows a session at a glance.", nil, false, false, reply(http.StatusOK, (*Server).showSession)},
 		{"PATCH", "/api/sessions/{id}", "Changes a session's title, model, or what people noted of it.", nil, false, false, accept(http.StatusOK, (*Server).changeSession)},
 		{"DELETE", "/api/sessions/{id}", "Deletes a session with its files.", []parameter{{"stop", "stop its run first, if there is one, in place of 409"}, {"written", "as the session was shown with when somebody decided to delete it: 409 (written) if somebody has written in it since"}}, false, false, reply(http.StatusNoContent, (*Server).deleteSession)},
-		{"POST", "/api/sessions/{id}/messages", "Says something, which begins a run. Idempotency-Key is respected.", nil, false, false, accept(http.StatusAccepted, (*Server).postMessage).large()},
-		{"GET", "/api/sessions/{id}/events", "Follows the session's events, without an end.", after, false, false, send("text/event-stream", (*Server).followEvents)},
-		{"POST", "/api/sessions/{id}/answers", "Answers the question that a run has ended with.", nil, false, false, accept(http.StatusAccepted, (*Server).postAnswer)},
+		{"POST", "/api/sessions/{id}/messages", "Says something, which begins a run. Idempotency-Key is respected.", nil, false, false, accept(http.StatusAccepted, (*Server).postMessage).large().keyed()},
+		{"GET", "/api/sessions/{id}/events", "Follows the session's events, without an end.", after, false, false, send("text/event-stream", (*Server).followEvents).header("Last-Event-ID", "the number of the last event that is known already, as browsers say it that come back")},
+		{"POST", "/api/sessions/{id}/answers", "Answers the question that a run has ended with.", nil, false, false, accept(http.StatusAccepted, (*Server).postAnswer).keyed()},
 		{"POST", "/api/sessions/{id}/seen", "Notes that what there is was seen.", nil, false, false, reply(http.StatusNoContent, (*Server).seeSession)},
 		{"GET", "/api/sessions/{id}/queue", "Shows what is said once the run has ended.", nil, false, false, reply(http.StatusOK, (*Server).showQueue)},
 		{"PATCH", "/api/sessions/{id}/queue/{n}", "Changes a message of the queue, or says it now.", nil, false, false, accept(http.StatusOK, (*Server).changeQueued)},
@@ -90,7 +91,7 @@ func routes() []route {
 		{"GET", "/api/sessions/{id}/calls/{step}", "Shows what a model was sent, part by part, and what came back; or a tool call.", ofCall, false, false, send("application/json", (*Server).showCall).or(typeOf[callView]())},
 		{"POST", "/api/sessions/{id}/cancel", "Stops the session's run.", nil, false, false, reply(http.StatusNoContent, (*Server).cancelRun)},
 		{"POST", "/api/sessions/{id}/resume", "Goes on with a run that was stopped, failed or interrupted.", nil, false, false, reply(http.StatusAccepted, (*Server).resumeRun)},
-		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number, or up to a step of a flow that is to be done again, with what a person has changed of its input.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession).large()},
+		{"POST", "/api/sessions/{id}/fork", "Begins a new session with the events of this one up to a number, or up to a step of a flow that is to be done again, with what a person has changed of its input.", nil, false, false, accept(http.StatusCreated, (*Server).forkSession).large().keyed()},
 		{"GET", "/api/sessions/{id}/files", "Lists the session's files: those in its folder, and those that its agents have saved in directories which they were granted ({docs}/a.md).", nil, false, false, reply(http.StatusOK, (*Server).listFiles)},
 		{"GET", "/api/sessions/{id}/files/{path...}", "Sends one of the session's files.", asFile, false, false, send("application/octet-stream", (*Server).sendFile)},
 
@@ -132,7 +133,7 @@ func routes() []route {
 		{"POST", "/api/people/{name}/link", "Makes a link that lets somebody in for a day.", nil, false, true, reply(http.StatusOK, (*Server).makeLink)},
 
 		{"GET", "/api/logs", "Finds events of all sessions, the latest first.", logs, false, false, reply(http.StatusOK, (*Server).findLogs)},
-		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, false, stream((*Server).chat).large()},
+		{"POST", "/api/chat", "Says something and streams the answer.", nil, false, false, stream((*Server).chat).large().keyed()},
 		{"POST", "/api/agent/initialize", "Has an agent carry out its critical actions and greet, as the original application does.", nil, false, false, accept(http.StatusOK, (*Server).initialize)},
 		{"GET", "/api/conversations", "Lists sessions as the original application does.", nil, false, false, reply(http.StatusOK, (*Server).listConversations)},
 		{"GET", "/api/conversations/{id}/messages", "Shows what was said in a session, and its files.", nil, false, false, reply(http.StatusOK, (*Server).showConversation)},
@@ -142,7 +143,7 @@ func routes() []route {
 		{"GET", "/api/health", "Says that the server is alive, as the original application does.", nil, true, false, reply(http.StatusOK, (*Server).showHealth)},
 		{"GET", "/v1/models", "Lists agents and flows as OpenAI lists models.", nil, false, false, reply(http.StatusOK, (*Server).listModels)},
 		{"GET", "/v1/models/{model}", "Shows an agent or a flow as OpenAI shows a model.", nil, false, false, reply(http.StatusOK, (*Server).showModel)},
-		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, false, stream((*Server).complete).large().lenient().or(typeOf[completion]())},
+		{"POST", "/v1/chat/completions", "Answers as OpenAI's API does, in pieces or at once.", nil, false, false, stream((*Server).complete).large().lenient().keyed().or(typeOf[completion]())},
 	}
 }
 
@@ -157,6 +158,7 @@ type endpoint struct {
 	media   string // of what is sent
 	// big requests may have attachments, loose ones fields that nobody reads.
 	big, loose bool
+	headers    []parameter // which the request may have
 	do         func(*Server, *call) error
 	check      *argcheck.Schema // of the body, where there is one
 }
@@ -209,6 +211,17 @@ func archive[In any](f func(*Server, *call, In) error) endpoint {
 
 func (e endpoint) large() endpoint   { e.big = true; return e }
 func (e endpoint) lenient() endpoint { e.loose = true; return e }
+
+// keyed says that a request is answered once, however often it is sent: see [call.key].
+func (e endpoint) keyed() endpoint {
+	return e.header("Idempotency-Key", "a name of at most 255 characters for the request: sent again under it, it is not done again, and 422 (other_request) if it asks for something else")
+}
+
+// header says that a request may have a header.
+func (e endpoint) header(name, description string) endpoint {
+	e.headers = append(slices.Clip(e.headers), parameter{name, description})
+	return e
+}
 
 // or says that the answer may also be JSON.
 func (e endpoint) or(out reflect.Type) endpoint { e.out = out; return e }
