@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/project"
@@ -148,6 +150,34 @@ func ExampleProject_Server() {
 	// Output:
 	// /own 200
 	// /v1/models 200
+}
+
+// Below a path of the program's mux, answers name addresses with that path.
+func ExampleProject_Server_prefix() {
+	dir := newProject()
+	defer os.RemoveAll(dir)
+	options := noModel
+	options.Prefix = "/troupe"
+	p, err := project.Open(dir, options)
+	if err != nil {
+		panic(err)
+	}
+	defer p.Close()
+	troupeServer, err := p.Server(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/troupe/", http.StripPrefix("/troupe", troupeServer.Handler()))
+
+	request := httptest.NewRequest("POST", "http://127.0.0.1/troupe/api/sessions", strings.NewReader(`{"agent":"mira"}`))
+	request.Header.Set("Authorization", "Bearer "+troupeServer.Token())
+	request.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, request)
+	fmt.Println(answer.Code, path.Dir(answer.Header().Get("Location")))
+	// Output:
+	// 201 /troupe/api/sessions
 }
 
 // Every command of every agent is played with no model, as a test of the files that

@@ -93,6 +93,9 @@ type Options struct {
 	Auth func(*http.Request) (user, role string, err error)
 	// SignIn and SignOut are those of [server.Config], beside Auth.
 	SignIn, SignOut string
+	// Prefix is [server.Config.Prefix] of the project's server: the path under which the program
+	// mounts its handler, as in "/troupe". Empty means at the root.
+	Prefix string
 
 	// isExamined is for looking at a project whatever is wrong with its tools.
 	isExamined bool
@@ -111,6 +114,7 @@ type Project struct {
 	auth func(*http.Request) (user, role string, err error)
 	// programSignIn and programSignOut are Options.SignIn and Options.SignOut.
 	programSignIn, programSignOut string
+	prefix                        string // see Options.Prefix
 
 	config *config.Config
 	mcp    atomic.Pointer[map[string]config.MCPServer] // where the page has added one
@@ -167,7 +171,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, auth: o.Auth, programSignIn: o.SignIn, programSignOut: o.SignOut, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
+		dir: absolute, config: c, bundles: bundles, helper: o.SandboxHelper, inPlace: o.InPlace, auth: o.Auth, programSignIn: o.SignIn, programSignOut: o.SignOut, prefix: o.Prefix, metrics: observe.NewMetrics(), environment: environment, lookup: o.LookupEnv,
 		models: models.Chooser{Config: c, Flag: o.Model, Getenv: o.getenv, Client: models.NewClient(), Wrap: o.WrapModel, Local: o.local()},
 	}
 	p.sinks = append(slices.Clone(o.Observers), p.metrics)

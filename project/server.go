@@ -59,7 +59,7 @@ func (p *Project) Server(ctx context.Context) (*server.Server, error) {
 	c := server.Config{
 		Auth: way.who, IsProxy: way.isProxy, StoreTrouble: s.trouble(), Admit: p.admission(), Audit: audit, Runs: runs, MonthBudget: settings.monthBudget, UsualModel: func(agent string) string { return settings.choose(agent).String() }, StoreSize: s.storeSize, Diagnose: p.diagnose,
 		Engine: s.engine, Store: s.folders, Cast: cast{p, settings}, StepIn: cast{p, settings}.stepIn, Folders: sharedFolders{s.folders, s.files}, FileChanged: s.fileChanged, Logs: s.searchLogs, Metrics: p.metrics,
-		Hosts: p.config.Server.Hosts, Page: web.Page(), Log: p.log,
+		Hosts: p.config.Server.Hosts, Prefix: p.prefix, Page: web.Page(), Log: p.log,
 		Dir: p.notesDir(), Shelf: s.shelf(), Places: s.places(), Limits: p.serverLimits(), Version: builtVersion(), Models: settings, Settings: settings, Skills: s.listSkills, SwitchSkill: s.switchSkill, Instructions: p.instructions, Made: made{s}, Granted: p.readGranted,
 		Explain: p.ExplainOptions(), Deliveries: deliveries{s},
 		Documents: newLibrary(s), SharedDocuments: p.config.Documents == "shared" || p.config.Documents == "in-place", ToolServers: &toolServers{stage: s}, UserName: p.userName(),
