@@ -57,12 +57,12 @@ func TestAForkInTheMiddleOfARunSaysSo(t *testing.T) {
 		}
 		return found[0].Execution
 	}
-	if now := find(); now.Status != "cancelled" || now.Stop != "forked" {
+	if now := find(); now.Status != "cancelled" || !now.Forked {
 		t.Errorf("it stands as %+v", now)
 	}
 	appendTo(t, f, id(2), 5, &troupe.RunResumed{}, &troupe.RunCancelled{})
 	askFor(t, f, id(2))
-	if now := find(); now.Status != "cancelled" || now.Stop != "" {
+	if now := find(); now.Status != "cancelled" || now.Forked {
 		t.Errorf("somebody has stopped it since, and it stands as %+v", now)
 	}
 }

@@ -58,13 +58,15 @@ type Execution struct {
 	StartedAt   time.Time `json:"started_at"` // of the first run
 	Status      string    `json:"status"`
 	// Stop is what ended a run that is completed and whose answer is not whole: a limit, "handoffs",
-	// "length", "content_filter", "refused" or "empty", as in the run's last event. "forked" is that
-	// of a cancelled run which the session has from another: nobody may have stopped it.
+	// "length", "content_filter", "refused" or "empty", as in the run's last event.
 	Stop string `json:"stop,omitempty"`
 	// Outcome is "partial" or "failed" where the run says so of its work, as a delivery or a flow
 	// does of which not all parts came to an end.
 	Outcome string `json:"outcome,omitempty"`
-	User    string `json:"user"`
+	// Forked says of a cancelled run that the session has it from another and has not gone on with
+	// it: nobody may have stopped it.
+	Forked bool   `json:"forked,omitempty"`
+	User   string `json:"user"`
 }
 
 // An Output is a file that came of a session.
@@ -136,7 +138,7 @@ func (m *Manifest) over(older map[string]any, registered ...Output) ([]byte, err
 	newer["outputs"] = outputs
 	newer["related_sessions"] = join(older["related_sessions"], newer["related_sessions"], textOf)
 	if execution, ok := older["execution"].(map[string]any); ok {
-		for _, ended := range []string{"completed_at", "stop", "outcome"} { // of an earlier run
+		for _, ended := range []string{"completed_at", "stop", "outcome", "forked"} { // of an earlier run
 			delete(execution, ended)
 		}
 	}

@@ -115,7 +115,7 @@ func (r *record) noteRun(e *troupe.Event) {
 		r.behind = true
 	case *troupe.SessionForked:
 		if m.Execution.Status == "cancelled" {
-			m.Execution.Stop, r.behind = "forked", true
+			m.Execution.Forked, r.behind = true, true
 		}
 	case *troupe.RunFinished:
 		if b.Output.Summary != "" {
@@ -140,7 +140,7 @@ func (r *record) noteRun(e *troupe.Event) {
 	}
 	m.Execution.Status, m.Execution.CompletedAt = status, e.Time
 	if status == "running" {
-		m.Execution.CompletedAt, m.Execution.Stop, m.Execution.Outcome = time.Time{}, "", ""
+		m.Execution.CompletedAt, m.Execution.Stop, m.Execution.Outcome, m.Execution.Forked = time.Time{}, "", "", false
 	}
 	r.behind = true
 }

@@ -228,7 +228,7 @@ func standing(m *outputs.Manifest) string {
 // isCutByFork reports whether a session has gone no further than what it has from another, in
 // the middle of a run: that is on record as cancelled, though nobody may have stopped it.
 func isCutByFork(m *outputs.Manifest) bool {
-	return m.Execution.Status == "cancelled" && m.Execution.Stop == "forked"
+	return m.Execution.Status == "cancelled" && m.Execution.Forked
 }
 
 // outcomes is what is said of work that is not done, where the run's end does not say why.
