@@ -10,6 +10,7 @@ import { api, fileAddress, fileOf } from "./shelf.js";
 import { plainNames } from "./prose.js";
 import { askerIn } from "./steps.js";
 import { isSaid } from "./turns.js";
+import { isTried } from "./tries.js";
 import { html, icon, lazy, speaks, useEffect, useRef, useState } from "./view.js";
 
 const Call = lazy(() => import("./call.js"), "Call", ({ item }) => html`<div>${doing(item.tool, item.arguments, true)}</div>`);
@@ -182,7 +183,7 @@ export function Working({ session, acts }) {
   }, []);
   const last = session.items.at(-1);
   const silent = Date.now() - Date.parse(last?.heard ?? last?.time ?? new Date());
-  if ((last?.streaming && silent < 10_000) || last?.state === "running" || last?.type === "retry") return null;
+  if ((last?.streaming && silent < 10_000) || last?.state === "running" || (last?.type === "retry" && isTried(last, session))) return null;
   const agent = askerIn(session.agent, session, last?.agent ? last : session);
   return html`<div class="acts working" role="status">${icon(silent > 180_000 ? "circle-alert" : "loader-circle", silent > 180_000 ? "wait" : "spin acc")}
     <span>${silent > 180_000 ? html`Nothing for ${duration(silent)}. Wait on, or <button type="button" class="link" onClick=${acts.stop}>stop</button>.` : silent > 60_000 ? html`The model has been thinking for <b class="num">${duration(silent)}</b>.` : silent > 10_000 ? html`Waiting for the model, <b class="num">${Math.floor(silent / 1000)} s</b>` : `${agent.name || "The agent"} is thinking`}</span></div>`;

@@ -6,6 +6,7 @@ import { copy } from "./copy.js";
 import { hour, money, nameOf, size } from "./format.js";
 import { address, go } from "./route.js";
 import { agentOf, app, castOf, isFlow, pipeline } from "./state.js";
+import { isTried, triedModel } from "./tries.js";
 import { html, icon, useEffect, useRef, useState } from "./view.js";
 
 const providers = { __proto__: null, openai: "OpenAI", anthropic: "Anthropic", gemini: "Google", openrouter: "OpenRouter", xai: "xAI", deepseek: "DeepSeek", mistral: "Mistral", ollama: "Ollama", groq: "Groq" };
@@ -175,7 +176,8 @@ export function Trouble({ code, context = {}, acts = {} }) {
   </div>`;
 }
 
-// Retry is the one line of a series of tries: it counts, and the outcome replaces it.
+// Retry is the one line of a series of tries: it counts, and the outcome replaces it. Where nobody
+// makes the next try there is none.
 export function Retry({ item, acts }) {
   const [, tick] = useState(0);
   const left = Math.max(0, Math.ceil((Date.parse(item.time) + item.wait - Date.now()) / 1000));
@@ -183,6 +185,7 @@ export function Retry({ item, acts }) {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: providerOf(acts.model?.()) })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
+  if (!isTried(item, acts.session())) return null;
+  return html`<div class="acts retry">${icon("loader-circle", "spin")}<span>${headline(item.code, { p: providerOf(triedModel(item, acts.session()) || acts.model?.()) })}. ${left > 0 ? `Going on by itself in ${left} s` : "Trying again"}, try ${item.attempt + 1}${item.attempt < app.me.model_tries ? ` of ${app.me.model_tries}` : ""}.</span>
     <button type="button" class="sm" disabled=${left <= 1} onClick=${acts.hurry}>Try now</button><button type="button" class="ghost sm" onClick=${acts.stop}>Stop</button></div>`;
 }
