@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,5 +30,16 @@ func TestAuthMustNameAUserAndARole(t *testing.T) {
 	log := w.log.String()
 	if strings.Count(log, "Auth returned no user") != 1 || strings.Count(log, "Auth returned a role that is neither") != 1 {
 		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// Where a program signs people in there are no tokens: none is asked for.
+func TestWhoIsNotSignedInToAProgramIsToldSo(t *testing.T) {
+	w := newWorld(t, clerk(t, echo()), func(c *Config) {
+		c.Users = nil
+		c.Auth = func(*http.Request) (user, role string, err error) { return "", "", errors.New("nobody") }
+	})
+	if got := w.as("GET", "127.0.0.1", "/api/sessions", "127.0.0.1:99").Body.String(); !strings.Contains(got, "nobody is signed in") || strings.Contains(got, "token") {
+		t.Errorf("it is said that %s", got)
 	}
 }

@@ -127,7 +127,7 @@ func (s *Server) admit(c *call, route *route) *problem {
 		}
 		var err error
 		if c.user, c.role, err = s.authenticate(c.r); err != nil {
-			p := refuse(http.StatusUnauthorized, "the token is missing or wrong").concerning("", "invalid_api_key").withCode("signed_out")
+			p := refuse(http.StatusUnauthorized, "%s", s.unknownUser()).concerning("", "invalid_api_key").withCode("signed_out")
 			p.headers = map[string]string{"WWW-Authenticate": `Bearer realm="troupe"`}
 			return p
 		}
@@ -205,6 +205,15 @@ func (t Tokens) UserOf(token string) (user string, ok bool) {
 
 // errUnknownUser reports a request of nobody who is known.
 var errUnknownUser = errors.New("the token is missing or wrong")
+
+// unknownUser says why a request of nobody who is known is refused: where a program signs people in,
+// there are no tokens.
+func (s *Server) unknownUser() string {
+	if s.config.Auth != nil && len(s.config.Users) == 0 {
+		return "nobody is signed in"
+	}
+	return errUnknownUser.Error()
+}
 
 // authenticate says who sent a request and what they may do, in the program's own way
 // where it has one.

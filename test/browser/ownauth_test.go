@@ -48,3 +48,26 @@ func TestWhoeverSignsOutOfAProgramsOwnServerIsAskedForNoCode(t *testing.T) {
 		})
 	}
 }
+
+// Where a program signs people in, the page offers no links, which would let nobody in, and sends
+// nobody to a file that decides nothing there.
+func TestWhereAProgramSignsPeopleInNoLinkIsOffered(t *testing.T) {
+	t.Parallel()
+	var isOperator atomic.Bool
+	isOperator.Store(true)
+	link, _ := programServer(t, server.Config{Store: library.NewMemoryStore(), Cast: counting{}, Auth: func(*http.Request) (user, role string, err error) {
+		if isOperator.Load() {
+			return "ann", server.RoleOperator, nil
+		}
+		return "ann", server.RoleUser, nil
+	}})
+	b := open(t, link+"#/settings/people")
+	b.sees(".set", "There are no sign-in links here")
+	b.sees(".set .rows", "ann")
+	b.lacks(".set button", "New sign-in link")
+	b.lacks(".set", "troupe.yaml")
+	isOperator.Store(false)
+	value[any](b, "void location.reload()")
+	b.sees(".set [role=status]", "People is for whoever runs Troupe. You are not among them.")
+	b.lacks(".set", "server.operators")
+}

@@ -24,5 +24,6 @@ export const operate = {
   addPerson: (name, takesOver = false) => post("api/people", { name, ...(takesOver && { take_over: true }) }),
   removePerson: (name) => request("DELETE", `api/people/${encodeURIComponent(name)}`),
   people: () => get("api/people"),
+  ways: () => get("api/ways"),
   link: (name) => post(`api/people/${encodeURIComponent(name || "-")}/link`),
 };

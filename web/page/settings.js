@@ -31,9 +31,18 @@ export function Settings({ section }) {
   const isRefused = !app.me.operator && here.some(([name]) => name === section) && !everybody.includes(section);
   const shown = mine.some(([name]) => name === section) ? section : "look";
   useEffect(() => nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [shown]); // on a phone they are in a row
+  const ways = useWays();
   const View = { models: ModelSettings, agents: AgentSettings, mcp: ToolServerSettings, skills: SkillSettings, limits: LimitSettings, people: PeopleSettings, look: LookSettings, about: AboutSettings }[shown];
   return html`<div class="bar"><h1 class="h-20">Settings</h1><span class="grow"></span>${app.me.operator && can("settings") && html`<span class="small faint desk-only">Kept in troupe.yaml; keys in .env, readable by the server only</span>`}</div>
-    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim lead-in" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe, who is named under <code>server.operators</code> in <code>troupe.yaml</code>. You are not among them.</p>`}<${View} /></div></div></div>`;
+    <div class="page"><div class="in set"><nav ref=${nav} aria-label="Settings">${mine.map(([name, drawing, words]) => html`<a href=${"#/settings/" + name} key=${name} aria-current=${name === shown ? "page" : undefined}>${icon(drawing)}${words}</a>`)}</nav><div key=${shown}>${isRefused && html`<p class="card pad dim lead-in" role="status">${icon("lock")} ${sections.find(([name]) => name === section)[2]} is for whoever runs Troupe${ways?.code && html`, who is named under <code>server.operators</code> in <code>troupe.yaml</code>`}. You are not among them.</p>`}<${View} /></div></div></div>`;
+}
+
+// useWays is how people come in, null until that is known: with a code, or in the way of the program
+// or the proxy that signs them in.
+function useWays() {
+  const [ways, setWays] = useState(null);
+  useEffect(() => void operate.ways().then(setWays, () => setWays({ code: true })), []);
+  return ways;
 }
 
 // useLoaded is what a request answers, asked again when something has changed. What was asked for
@@ -463,6 +472,7 @@ function AddPerson({ added, add }) {
 
 function PeopleSettings() {
   const [list, problem, again] = useLoaded(operate.people);
+  const ways = useWays();
   const [leaving, setLeaving] = useState(null); // somebody who is to be removed
   const removed = () => (toast(`${leaving.name} is removed`), setLeaving(null), setLink((l) => (l?.name === leaving.name ? null : l)), setAdded((a) => (a?.name === leaving.name ? null : a)), again());
   const [link, setLink] = useState(null); // { name, text }
@@ -471,9 +481,9 @@ function PeopleSettings() {
   const add = (name, isMeant) => operate.addPerson(name, isMeant).then((made) => setAdded(asLink(name, made)));
   const make = (name) => operate.link(name).then((made) => setLink(asLink(name, made)), (trouble) => toast(trouble.message));
   const text = `Each sees conversations of their own${!can("documents") ? "." : app.me.shared_documents ? ". All see the same documents of the project." : ", and documents of their own."}`;
-  return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><div class="row wrap"><button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>${p.removable && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
+  return html`<${Head} title="People" text=${text} />${problem ? html`<${Missing} problem=${problem} what="people" />` : !list || !ways ? html`<${Bones} />` : html`<div class="card rows">${list.map((p) => html`<div key=${p.name}><div class="row gap-3"><span class="face you" aria-hidden="true">${(p.name || app.me.name || "Y")[0].toUpperCase()}</span><div><b>${p.name || app.me.name || "You"}</b>${(p.you || p.operator) && html` <span class="chip t">${[p.you && "you", p.operator && "operator"].filter(Boolean).join(", ")}</span>`}<p>${p.you ? "Here now" : p.seen ? `Last here ${lastHere(p.seen)}` : "No conversation yet, and not here since Troupe was started"}</p></div></div><div class="row wrap">${ways.code && html`<button type="button" class="sm" title="It lets them in for a day" onClick=${() => make(p.name)}>New sign-in link</button>`}${p.removable && html`<button type="button" class="sm danger" aria-label=${`Remove ${p.name}`} onClick=${() => setLeaving(p)}>Remove</button>`}</div>
     ${link?.name === p.name && html`<${SignInLink} name="Sign-in link" text=${link.text}>This link is for a day: it lets in whoever has it, until tomorrow at this time or until the server starts anew.<//>`}</div>`)}</div>
-    ${list.some((p) => p.name) ? can("people") && html`<${AddPerson} added=${added} add=${add} />` : html`<p class="small dim add">Whoever has a link to this server is the same person: nobody has a name of their own yet. To let others in, name yourself and them in <code>troupe.yaml</code>, under <code>users</code> of <code>server</code>, and start Troupe anew.</p>`}`}
+    ${!ways.code ? html`<p class="small dim add">Who comes in, and who runs Troupe, is decided by ${ways.name || "the program that signs people in"}. There are no sign-in links here.</p>` : list.some((p) => p.name) ? can("people") && html`<${AddPerson} added=${added} add=${add} />` : html`<p class="small dim add">Whoever has a link to this server is the same person: nobody has a name of their own yet. To let others in, name yourself and them in <code>troupe.yaml</code>, under <code>users</code> of <code>server</code>, and start Troupe anew.</p>`}`}
     ${leaving && html`<${RemovePerson} person=${leaving} done=${removed} close=${() => (setLeaving(null), again())} />`}`;
 }
 
