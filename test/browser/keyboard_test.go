@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/troupe-dev/troupe/server"
 )
 
 // focused is what the element is called that has the focus.
@@ -143,4 +145,29 @@ func TestWGoesFromCardToCard(t *testing.T) {
 		at(older, "", 1)
 		at(newer, "", 0)
 	}
+}
+
+// flowless is a program of agents alone.
+type flowless struct{ counting }
+
+func (flowless) Flows() []server.Flow { return nil }
+
+// Where a server has no flows, deliveries or activity, no key leads there, and none is said to.
+func TestNoKeyLeadsWhereNothingIs(t *testing.T) {
+	t.Parallel()
+	b := open(t, programHouse(t, flowless{}))
+	b.sees(".side", "Files")
+	b.holds("find('dialog[open]') || void document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))") // keys are heeded
+	b.sees("dialog .keys", "home, files, settings")
+	b.lacks("dialog .keys", "g d")
+	b.press(kb.Escape)
+	b.lacks("dialog", "Keyboard")
+	for _, letter := range []string{"l", "d", "a"} {
+		b.press("g")
+		b.press(letter)
+		b.holds("location.hash === '' || location.hash === '#/'")
+	}
+	b.press("g")
+	b.press("f")
+	b.sees("h1", "Files")
 }

@@ -3,9 +3,15 @@
 import { take } from "./focus.js";
 import { kept } from "./kept.js";
 import { go, talkAddress } from "./route.js";
-import { waiting } from "./state.js";
+import { app, can, waiting } from "./state.js";
 
-const places = { h: "#/", f: "#/files", d: "#/deliveries", a: "#/activity", s: "#/settings/look", l: "#/flows" };
+// places are what g and a letter lead to, each with its name and, where a server need not have it,
+// the part that it is there for.
+const places = { __proto__: null, h: ["#/", "home"], f: ["#/files", "files"], l: ["#/flows", "flows", "flows"], d: ["#/deliveries", "deliveries", "deliveries"], a: ["#/activity", "activity", "logs"], s: ["#/settings/look", "settings"] };
+
+// placesThere are those of them that this server has, as [letter, address, name].
+export const placesThere = () => Object.entries(places).filter(([, [, , part]]) => !part || !app.known || can(part)).map(([letter, [to, name]]) => [letter, to, name]);
+
 // inField says whether a letter is written where it goes.
 export const inField = (target) => target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], dialog");
 
@@ -101,8 +107,13 @@ function find(acts) {
   acts.find();
 }
 
+// showHelp shows the list of what the keyboard does.
+export const showHelp = () => heeded?.help();
+let heeded = null;
+
 // listenTo has keys do what the acts are: find, help, side and close.
 export function listenTo(acts) {
+  heeded = acts;
   let after = "", escaped = 0, led = "";
   const letters = {
     "[": () => acts.side(), "]": panel, j: () => step(1), k: () => step(-1), m: () => [...document.querySelectorAll(".model")].find((e) => e.checkVisibility())?.click(),
@@ -134,9 +145,10 @@ export function listenTo(acts) {
       return panel ? panel.click() : document.querySelector(".composer textarea, .ask textarea")?.focus();
     }
     if (command || event.altKey || inField(event.target) || !kept("letters", true)) return;
-    if (after === "g" && places[event.key]) {
+    const [, to] = (after === "g" && placesThere().find(([letter]) => letter === event.key)) || [];
+    if (to) {
       after = "";
-      return goTo(places[event.key], "#main h1");
+      return goTo(to, "#main h1");
     }
     after = event.key === "g" ? "g" : "";
     if (letters[event.key]) {
