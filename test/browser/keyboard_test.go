@@ -171,3 +171,25 @@ func TestNoKeyLeadsWhereNothingIs(t *testing.T) {
 	b.press("f")
 	b.sees("h1", "Files")
 }
+
+// Find leads to every place that is there for whoever looks, by its name.
+func TestFindLeadsToThePlacesThatAreThere(t *testing.T) {
+	t.Parallel()
+	b := open(t, programHouse(t, flowless{}))
+	b.sees(".side", "Files")
+	for words, place := range map[string]string{"settings": "Settings", "people": "People", "files": "Files", "convers": "Conversations"} {
+		b.click("button", "Find anything")
+		b.write(".finder input", words)
+		b.sees(".finder .opt", place)
+		b.press(kb.Escape)
+		b.lacks(".finder", "")
+	}
+	b.click("button", "Find anything")
+	b.write(".finder input", "deliver")
+	b.sees(".finder", "Nothing was found.")
+	b.write(".finder input", "help")
+	b.sees(".finder .opt", "Help")
+	b.press(kb.Enter)
+	b.lacks(".finder", "")
+	b.sees("dialog .keys", "home, files, settings")
+}

@@ -3,7 +3,7 @@
 import { api } from "./shelf.js";
 import { agentOf, app, can, inTwo, leaving, pipeline, titleOf } from "./state.js";
 import { beginTask } from "./home.js";
-import { typedAhead } from "./keys.js";
+import { showHelp, typedAhead } from "./keys.js";
 import { currentTheme, setTheme } from "./theme.js";
 import { nameOf, when } from "./format.js";
 import { fileIcon } from "./forms.js";
@@ -11,7 +11,7 @@ import { Marked, placeOf, quote } from "./found.js";
 import { go, talkAddress } from "./route.js";
 import { Face, html, icon, useEffect, useRef, useState } from "./view.js";
 
-const places = [["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows", "flows"], ["Deliveries", "package-check", "#/deliveries", "deliveries"], ["Activity", "activity", "#/activity", "logs"], ["Models and keys", "cpu", "#/settings/models", "settings"], ["Limits", "gauge", "#/settings/limits", "settings"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp", "mcp"], ["Skills", "book-open", "#/settings/skills", "skills"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
+const places = [["Home", "house", "#/"], ["Conversations", "message-square", "#/chats"], ["Files", "folder-open", "#/files"], ["Flows", "workflow", "#/flows", "flows"], ["Deliveries", "package-check", "#/deliveries", "deliveries"], ["Activity", "activity", "#/activity", "logs"], ["Models and keys", "cpu", "#/settings/models", "settings"], ["Limits", "gauge", "#/settings/limits", "settings"], ["Agents", "users", "#/settings/agents"], ["People", "user", "#/settings/people"], ["Tool servers", "plug", "#/settings/mcp", "mcp"], ["Skills", "book-open", "#/settings/skills", "skills"], ["Settings", "settings", "#/settings/look"], ["This page: colours, keys, sign out", "sun", "#/settings/look"], ["About this Troupe", "info", "#/settings/about"]];
 const forOperators = /^#\/settings\/(?!look|about)/;
 
 // about is what a file is called, and what else tells it from others: where it is, in which
@@ -58,6 +58,7 @@ export function Find({ close }) {
       ...found.tasks.map((t, i) => ({ key: "t" + i, mark: html`<${Face} id=${t.agent} name=${t.name} size="s" />`, label: inTwo(t.label || t.name).label, detail: `with ${t.name}`, act: () => beginTask(t.agent, t.trigger ?? "") })),
       ...app.flows.filter((f) => f.name !== pipeline && fits(f.name)).map((f) => ({ key: "f" + f.name, mark: icon("workflow"), label: f.name, detail: "a flow", act: () => go("#/flows") })),
       ...places.filter(([name, , to, part]) => fits(name) && (!part || can(part)) && (app.me.operator || !forOperators.test(to))).map(([name, drawing, to]) => ({ key: to, mark: icon(drawing), label: name, act: () => go(to) })),
+      ...(fits("Help: what the keyboard does") ? [{ key: "help", mark: icon("message-circle-question-mark"), label: "Help: what the keyboard does", act: showHelp }] : []),
       ...(fits("Switch colours") ? [{ key: "theme", mark: icon("moon"), label: "Switch colours", act: () => setTheme(currentTheme() === "dark" ? "light" : "dark") }] : []),
     ]],
   ];
