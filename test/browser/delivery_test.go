@@ -187,7 +187,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	b.sees("[aria-label=Outcome]", "onto the branch that is checked out")
 	b.click("[aria-label=Outcome] button", "Take it")
 	b.sees("[aria-label=Outcome] .chip", "taken")
-	b.sees("[aria-label='What happened']", "You took it")
+	b.sees("[aria-label='What happened']", "It was taken")
 	b.sees("[aria-label=Outcome]", "in "+strings.TrimSpace(git(t, dir, "rev-list --count "+strings.TrimSpace(before)+"..HEAD"))+" commits")
 	if got := git(t, dir, "show HEAD:two.ok"); got != "good\n" {
 		t.Errorf("two.ok is %q", got)
@@ -195,7 +195,7 @@ func TestADeliveryIntoARepository(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		b.click("[aria-label=Outcome] button", "Take it back")
 		b.sees("[aria-label=Outcome] .chip", "delivered")
-		b.sees("[aria-label='What happened']", "You took it back")
+		b.sees("[aria-label='What happened']", "It was taken back")
 		if got := git(t, dir, "ls-tree --name-only HEAD"); strings.Contains(got, "two.ok") {
 			t.Errorf("it was not taken back: %s", got)
 		}

@@ -123,8 +123,8 @@ export function wishedFor(session, gate) {
 // historyOf is what happened, the latest first: [{ time, icon, tint, text }]. What was built
 // is taken, taken back and dropped outside of the session: takes and dropped say when.
 export function historyOf(session, gate, takes = [], dropped = "") {
-  const events = takes.map(({ at, back }) => ({ time: new Date(at).toISOString(), icon: back ? "repeat" : "check", tint: back ? "" : "good", text: back ? "You took it back" : "You took it" }));
-  if (dropped) events.push({ time: new Date(dropped).toISOString(), icon: "trash", text: "You dropped what it had built" });
+  const events = takes.map(({ at, back }) => ({ time: new Date(at).toISOString(), icon: back ? "repeat" : "check", tint: back ? "" : "good", text: back ? "It was taken back" : "It was taken" }));
+  if (dropped) events.push({ time: new Date(dropped).toISOString(), icon: "trash", text: "What it had built was dropped" });
   let runs = 0; // of the delivery itself
   for (const run of session.runs.values()) {
     const said = run.input?.custom?.extras?.guidance;

@@ -324,6 +324,17 @@ test("what came of a decision is said in place of what was said of it before", a
   state.app.toasts.slice().forEach(state.dismiss);
 });
 
+test("who may not take a result is told whom to ask", () => {
+  const site = { session: "s", outcome: "delivered", acts: ["apply"], files: [], commits: [] }, { me } = state.app;
+  for (const operator of [true, false]) {
+    state.app.me = { name: "bob", operator, can: [], version: "" };
+    const said = textOf(draw(html`<${Outcome} site=${site} session=${new Session()} again=${async () => {}} />`));
+    assert.equal(/Taking it into the project is for whoever runs Troupe/.test(said), !operator);
+    assert.equal(/Take it/.test(said), operator);
+  }
+  state.app.me = me;
+});
+
 test("a document that could not be kept says why, and the exact words are folded", async () => {
   const session = new Session();
   let seq = 0;

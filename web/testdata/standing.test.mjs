@@ -299,8 +299,8 @@ test("what was taken, and taken back, is in what happened", () => {
   begin("d");
   add(1, "d", "", "run_finished", { output: {} }, "deliver");
   const told = historyOf(s, null, [{ at: at(100) }, { at: at(200), back: true }]).map((e) => e.text);
-  assert.deepEqual(told.slice(0, 2), ["You took it back", "You took it"]);
-  assert.equal(historyOf(s, null, [{ at: at(100) }], at(300))[0].text, "You dropped what it had built");
+  assert.deepEqual(told.slice(0, 2), ["It was taken back", "It was taken"]);
+  assert.equal(historyOf(s, null, [{ at: at(100) }], at(300))[0].text, "What it had built was dropped");
 });
 
 test("what was written of a step some time ago leaves it as it stands now, unless it is to be done again", async () => {
