@@ -18,7 +18,7 @@ import { keyOf, ownKey, sentHere } from "./typed.js";
 import { Prose } from "./prose.js";
 import { Trouble } from "./trouble.js";
 import { coming, historyOf, phasesOf, standingOf, states, timesOf, usual, wishedFor } from "./standing.js";
-import { isAsShown, isUnsaved, SitePlan } from "./plan.js";
+import { isAsShown, isUnsaved, planHint, SitePlan } from "./plan.js";
 import { Change, Checks, DiffLines, Documents, FindingRows, Findings, leftOut, Outcome, tell, useSite } from "./site.js";
 import { Bones, html, icon, useCalm, useEffect, useRef, useState } from "./view.js";
 
@@ -183,8 +183,7 @@ function Gate({ id, item, about, site, early, busy, decide, wish, onward, show, 
     <div><h2 class="h-17">${known ? known.title(phase, item.question) : how(item.arguments ?? {})}</h2>${wished && html`<p class="small dim">You asked for changes: ${wished}</p>`}</div>
     ${against.length + lines(requirements).length > 0 && html`<ul class="stack small">${against.map((text) => html`<li class="row top" key=${text}>${icon("triangle-alert", "bad")}<span>${capital(text)}</span></li>`)}${lines(requirements).map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul>`}
     <${Subject} item=${item} about=${about} site=${site} />
-    ${kind === "plan" && site?.plan_ahead && html`<p class="small dim" role="status">The plan was changed. Its document will say so once it is carried out.</p>`}
-    ${kind === "plan" && site?.documents.some((d) => d.edited && d.phase === "planning") && html`<p class="small dim" role="status">The document of the plan was edited. What is carried out are the steps above: change them in the plan, too.</p>`}
+    ${kind === "plan" && planHint(site) && html`<p class="small dim" role="status">${planHint(site)}</p>`}
     ${aware.length > 0 && html`<div class="aware"><p class="tiny faint small-head">To be aware of</p><ul class="stack small">${aware.map((text) => html`<li class="row top" key=${text}>${icon("info")}<span>${capital(text)}</span></li>`)}</ul></div>`}
     ${artifacts.filter((a) => a.diff).slice(0, 3).map((a) => html`<${Diff} key=${a.path} artifact=${a} show=${show} />`)}
     ${artifacts.length > 0 && html`<div class="row wrap">${artifacts.map((a) => (a.state === "failed" && !a.sha256 ? html`<${Unsaved} key=${a.path} artifact=${a} />` : html`<button type="button" class="chip out" key=${a.path} onClick=${() => show(a.path)}>${icon(fileIcon(a.path))}${(artifacts.length === 1 && written[phase]) || nameOf(a.path)}</button>`))}</div>`}

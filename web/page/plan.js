@@ -18,6 +18,13 @@ const api = {
 
 const marks = { __proto__: null, done: ["circle-check", "good", "done"], failed: ["circle-x", "bad", "failed"], doing: ["loader-circle", "acc spin", "being done"], skipped: ["circle", "faint", "left out"], todo: ["circle", "faint", "to do"] };
 
+// planHint says at the plan's gate how its document and the plan differ, "" where they do not. A plan
+// that was changed last is written into its document, which keeps what was edited there.
+export function planHint(site) {
+  if (site?.plan_ahead) return "The plan was changed. Its document will say so once it is carried out.";
+  return site?.documents.some((d) => d.edited && d.phase === "planning") ? "The document of the plan was edited. What is carried out are the steps above: change them in the plan, too." : "";
+}
+
 // SitePlan shows the plan with how each step stands, and lets a person change it.
 export function SitePlan({ site, session, again }) {
   const [written, keepDraft] = useKept(draftOf(site), null);

@@ -303,6 +303,15 @@ test("what was taken, and taken back, is in what happened", () => {
   assert.equal(historyOf(s, null, [{ at: at(100) }], at(300))[0].text, "What it had built was dropped");
 });
 
+test("one hint stands at the plan's gate, that of what was changed last", async () => {
+  const { planHint } = await import("../page/plan.js");
+  const edited = [{ phase: "planning", edited: true }];
+  assert.equal(planHint(null), "");
+  assert.equal(planHint({ documents: [{ phase: "planning" }, { phase: "review", edited: true }] }), "");
+  assert.match(planHint({ documents: edited }), /^The document of the plan was edited/);
+  assert.match(planHint({ plan_ahead: true, documents: edited }), /^The plan was changed(?!.*edited)/);
+});
+
 test("what was written of a step some time ago leaves it as it stands now, unless it is to be done again", async () => {
   const { merged } = await import("../page/plan.js");
   const steps = [{ id: "1", title: "One", goal: "Do it", status: "done", commit: "abc", files: ["a"] }];
