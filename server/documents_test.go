@@ -131,4 +131,8 @@ func TestOneOfManySavesADocument(t *testing.T) {
 			t.Errorf("version %d, and the versions are %q", v.Number, texts)
 		}
 	}
+	var v Version
+	if w.want(http.StatusOK, &v, "PUT", "/api/documents", fileEdit{Path: "notes.md", Content: "# First", Version: 4}); v.Number != 4 || len(texts) != 4 {
+		t.Errorf("with nothing changed version %d was made, and the versions are %q", v.Number, texts)
+	}
 }

@@ -248,6 +248,9 @@ func (s *Server) editDocument(c *call, in fileEdit) (Version, error) {
 	if err != nil || len(versions) == 0 {
 		return Version{}, errNoFile
 	}
+	if versions[0].SHA256 == sumOf(in.Content) { // nothing was changed
+		return versions[0], nil
+	}
 	if in.Version != 0 && in.Version != versions[0].Number {
 		return Version{}, errEdited(in.Version, versions[0].Number)
 	}

@@ -320,7 +320,7 @@ func (s *Server) writeVersion(c *call, session, name, text string, base, restore
 		return v, errNoFile
 	}
 	last := before[len(before)-1]
-	if restored != 0 && last.Known && last.text == text { // as after a second click
+	if last.Known && last.text == text { // nothing was changed, or it was a second click
 		return last.Version, nil
 	}
 	if base != 0 && base != last.Number {

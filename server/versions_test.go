@@ -77,6 +77,9 @@ func TestVersionsAreCountedTheSameEverywhere(t *testing.T) {
 	if w.want(http.StatusOK, &list, "GET", "/api/files?by=Ann", nil); len(list.Files) != 1 {
 		t.Errorf("of Ann's: %+v", list)
 	}
+	if w.want(http.StatusOK, &v, "PUT", path+"/files", fileEdit{Path: "brief.md", Content: "# By hand\nand longer", Version: 2}); v.Number != 2 {
+		t.Errorf("the same text again is version %d", v.Number)
+	}
 	if edited := w.info(session).Edited; edited["brief.md"] != 2 {
 		t.Errorf("the session says that version %v is by hand", edited)
 	}

@@ -24,6 +24,11 @@ func TestADocumentOfADeliveryIsEdited(t *testing.T) {
 	b.toasted("Saved as version 2")
 	b.sees(panel+" .prose", "In my own words.")
 	b.sees(gate, "The document of the plan was edited. What is carried out are the steps above: change them in the plan, too.")
+	b.click(panel+" button", "Edit")
+	b.click(".editor button", "Save a version")
+	b.toasted("Nothing was changed: no version was made.")
+	b.lacks(".editor", "")
+	b.sees("[aria-label=Gate]", "The plan is ready.")
 	kept, err := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "documents", "specs", "plans", "*.md"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("%v %v", kept, err)

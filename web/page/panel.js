@@ -129,7 +129,7 @@ export function Document({ file, changed, version, choose, close, all = null }) 
   };
   const fetched = async () => ({ versions: await api.versions(file), text: await api.text({ ...file, version: version || undefined }), problem: null });
   const look = () => fetched().then(setState, (trouble) => toast(trouble.message));
-  const save = (base) => api.edit(file, editing.text, base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => (trouble.code === "edited" ? look() : toast(trouble.message)));
+  const save = (base) => editing.text === text ? (drop(), toast("Nothing was changed: no version was made.")) : api.edit(file, editing.text, base).then((v) => (setEditing(null), reload(`Saved as version ${v.number}`)), (trouble) => (trouble.code === "edited" ? look() : toast(trouble.message)));
   // A box that is ticked is a version at once; what fails shows the box as it was.
   const change = (to) => api.edit(file, to, latest).then(async (v) => (toast(`Saved as version ${v.number}`), setState({ text: to, versions: await api.versions(file), problem: null })), (trouble) => {
     toast(trouble.code === "edited" ? "Somebody saved another version meanwhile. Look at that one first." : trouble.message);
