@@ -43,7 +43,9 @@ func TestAQuestionIsReadWithItsChoicesAndAfterwards(t *testing.T) {
 
 	b.at("#/")
 	b.holds("find('.waits .clamp')?.innerText === %s", whole)
-	b.at(talk)
+	b.click(".waits a", "Something else")
+	b.holds("location.hash === %s", talk)
+	b.hasFocus(card) // it leads to the question, not to the box below
 	b.click(card+" label", "Something else")
 	b.holds("document.activeElement === find(%s + ' textarea')", card) // what is typed goes there
 	b.write(card+" textarea", "Neither of")

@@ -4,6 +4,7 @@
 import { askerIn } from "./steps.js";
 import { api } from "./shelf.js";
 import { useKept } from "./fields.js";
+import { answerPlace, goTo } from "./keys.js";
 import { keep } from "./kept.js";
 import { keyOf, ownKey, sentHere, unsentOf } from "./typed.js";
 import { take } from "./focus.js";
@@ -400,7 +401,12 @@ export function ApprovalAtHome({ id, q, agent, answer }) {
 export function ChoicesAtHome({ id, q, answer }) {
   const [give, note, isSent] = useAnswer({ answer }, q), part = useRef(null);
   usePlace(part);
-  return html`${note}<div class="row wrap end" ref=${part}>${(q.several ? [] : q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)}>${q.choices?.length && !q.several ? "Something else…" : "Answer"}</a></div>`;
+  const lead = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // to another window
+    event.preventDefault();
+    goTo(talkAddress(id), answerPlace(q));
+  };
+  return html`${note}<div class="row wrap end" ref=${part}>${(q.several ? [] : q.choices ?? []).slice(0, 4).map((choice) => html`<button type="button" class="chip out" key=${choice.label} disabled=${isSent} onClick=${() => give({ choice: choice.label })}>${nameOfChoice(choice)}</button>`)}<a class="btn ghost sm" href=${talkAddress(id)} onClick=${lead}>${q.choices?.length && !q.several ? "Something else…" : "Answer"}</a></div>`;
 }
 
 // inShort is a question without the change that it shows and what to type for an answer:

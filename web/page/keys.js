@@ -70,6 +70,9 @@ export function goTo(place, selector) {
   go(place);
 }
 
+// answerPlace is where a question is answered in its conversation: its card, or the box where it has none.
+export const answerPlace = ({ kind, tool, choices } = {}) => (kind === "gate" || tool || choices?.length ? "#main .needs" : ".composer textarea");
+
 // panel opens or closes the files of a conversation, or goes into the preview of a file.
 function panel() {
   const shown = document.querySelector(".panel"), files = document.querySelector('.bar [aria-label^="Files of this"]');
@@ -126,8 +129,7 @@ export function listenTo(acts) {
       const card = cards[at + 1] ?? (list.length === 1 && here === 0 ? cards[0] : null);
       if (card) return take(card);
       if (!next) return;
-      const { kind, tool, choices } = next.question ?? {};
-      goTo((led = talkAddress(next.id, kind === "gate" ? "delivery" : "")), kind === "gate" || tool || choices?.length ? "#main .needs" : ".composer textarea");
+      goTo((led = talkAddress(next.id, next.question?.kind === "gate" ? "delivery" : "")), answerPlace(next.question));
     },
   };
   const pressed = (event) => {
