@@ -281,6 +281,9 @@ func planFromText(document string) (p Plan) {
 	return p
 }
 
+// Write puts the plan in the place of what a file says, in one step.
+func (p *Plan) Write(name string) error { return replaceFile(name, p.YAML()) }
+
 // Markdown is the plan as a document, where the planner wrote none.
 func (p *Plan) Markdown() string {
 	var b strings.Builder

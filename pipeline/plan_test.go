@@ -165,7 +165,7 @@ func TestADocumentWhoseStepsHaveNamesIsAmended(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	if got, want := amendDocument("## step-1\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n", true, "", was, was[1:]), "## Step 1: Two\n\nB\n\n## By hand\n\nMine.\n"; got != want {
+	if got, want := amendDocument("## step-1\n\nA\n\n## By hand\n\nMine.\n\n## step-2\n\nB\n", true, "A", was, was[1:]), "## Step 1: Two\n\nB\n\n## By hand\n\nMine.\n"; got != want {
 		t.Errorf("dropped: got %q, want %q", got, want)
 	}
 	words := []PlanStep{{ID: "parser", Title: "Read it"}, {ID: "writer", Title: "Write it"}}
@@ -199,6 +199,26 @@ func TestWhatIsWrittenBelowAStepStaysWhenItIsChanged(t *testing.T) {
 		if got = amendDocument(got, true, c.made+(&Plan{now}).Markdown(), now, again); got != c.again {
 			t.Errorf("%s: changed again it is %q, want %q", name, got, c.again)
 		}
+	}
+}
+
+// What a person has written at a step that is left out may be about another one: it stays.
+func TestWhatIsWrittenAtAStepThatIsLeftOutStays(t *testing.T) {
+	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}, {ID: "2", Title: "Two", Goal: "Do two."}, {ID: "3", Title: "Three", Goal: "Do three."}}
+	const made = "## Step 1: One\n\nA\n\n## Step 2: Two\n\nB\n\n## Step 3: Three\n\nC\n\n## Risks\n\nMany.\n"
+	text := strings.Replace(made, "B\n", "B\n\n### Step 2.1: Mine\n\nMind the seal.\n\n```\n# seal\n```\n", 1)
+	const want = "## Step 1: One\n\nA\n\n## Step 2: Three\n\nC\n\n## Risks\n\nMany.\n\n" + leftHeading + "\n\n**Step 2.1: Mine**\n\nMind the seal.\n\n```\n# seal\n```\n"
+	now := []PlanStep{was[0], was[2]}
+	got := amendDocument(text, true, made, was, now)
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+	got = strings.Replace(got, "A\n", "A\n\nMind the otter.\n", 1)
+	if again, want := amendDocument(got, true, made, now, now[1:]), "## Step 1: Three\n\nC\n"+want[strings.Index(want, "\n## Risks"):]+"\nMind the otter.\n"; again != want {
+		t.Errorf("left out again, got %q, want %q", again, want)
+	}
+	if got := amendDocument(text, false, made, was, now); strings.Contains(got, "seal") {
+		t.Errorf("what nobody has written is kept: %q", got)
 	}
 }
 

@@ -47,13 +47,24 @@ func amendDocument(text string, isEdited bool, made string, was, now []PlanStep)
 			write(parts[old+1].between())
 		}
 	}
+	left := "" // what was written at steps that are not there any more
 	for i := range was {
-		if !stays[i+1] {
-			write(parts[i+1].between())
+		if stays[i+1] {
+			continue
+		}
+		write(parts[i+1].between())
+		if hand := parts[i+1].byHand(linesOf(made)); isEdited && hand != "" {
+			left += "\n" + unmarked(hand) + "\n"
 		}
 	}
-	return strings.TrimRight(b.String()+tail, "\n") + "\n"
+	if left != "" && !strings.Contains(tail, leftHeading) {
+		left = "\n" + leftHeading + "\n" + left
+	}
+	return strings.TrimRight(b.String()+tail, "\n") + "\n" + left
 }
+
+// leftHeading is above what a person wrote at steps that were left out: it may be about others.
+const leftHeading = "## Written by hand at steps that were left out"
 
 // A stepPart is what a document says of a step: its title, what follows it in its line, and all of it.
 type stepPart struct{ title, rest, text string }

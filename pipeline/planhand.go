@@ -65,3 +65,19 @@ func paragraphs(text string) (all []string) {
 	end()
 	return all
 }
+
+// unmarked is a text in which no heading is taken for a step, or for the end of what it is in.
+func unmarked(text string) string {
+	var b strings.Builder
+	isCode := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			isCode = !isCode
+		}
+		if !isCode && headingLevel(line) > 0 {
+			line = "**" + bare(line) + "**\n"
+		}
+		b.WriteString(line)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

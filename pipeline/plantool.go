@@ -112,7 +112,7 @@ func (s *workshop) writePlanTool() troupe.Tool {
 				return Plan{}, err
 			}
 		}
-		return *p, replaceFile(s.planFile(session), p.YAML())
+		return *p, p.Write(s.planFile(session))
 	})
 }
 

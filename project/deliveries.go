@@ -40,6 +40,8 @@ func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (
 	if err := now.Check(); err != nil {
 		return nil, err
 	}
+	p.planning.Lock() // of two who change it at once each is told what they have changed
+	defer p.planning.Unlock()
 	was, err := p.DeliveryPlan(site)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		was = nil // one that is broken may be mended
@@ -50,11 +52,7 @@ func (p *Project) ChangeDeliveryPlan(site *pipeline.Site, plan *pipeline.Plan) (
 	if changes = pipeline.ComparePlans(was, now); len(changes) == 0 {
 		return nil, nil
 	}
-	temporary := p.planFile(site) + ".new"
-	if err := os.WriteFile(temporary, now.YAML(), 0o644); err != nil {
-		return nil, err
-	}
-	return changes, os.Rename(temporary, p.planFile(site))
+	return changes, now.Write(p.planFile(site))
 }
 
 // DeliveryDiff is what a delivery changes, or one step of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -373,5 +374,29 @@ func TestNobodyWaitsForADeliveryForLonger(t *testing.T) {
 	cancel()
 	if _, _, err := d.ApplyDelivery(ctx, site, false); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// Of those who change a plan at the same time nobody fails, and one change is there, whole.
+func TestAPlanIsChangedByManyAtOnce(t *testing.T) {
+	d := newDeliverer(t)
+	site := d.deliver()
+	was, err := d.DeliveryPlan(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			plan := &pipeline.Plan{Steps: append(slices.Clone(was.Steps), pipeline.PlanStep{ID: "added", Title: fmt.Sprintf("Added by %d", i), Status: pipeline.StepTodo})}
+			if changes, err := d.ChangeDeliveryPlan(site, plan); err != nil || len(changes) == 0 {
+				t.Errorf("%q, %v", changes, err)
+			}
+		})
+	}
+	wg.Wait()
+	now, err := d.DeliveryPlan(site)
+	if err != nil || len(now.Steps) != len(was.Steps)+1 || !strings.HasPrefix(now.Steps[len(was.Steps)].Title, "Added by ") {
+		t.Errorf("%+v, %v", now, err)
 	}
 }

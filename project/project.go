@@ -137,8 +137,10 @@ type Project struct {
 	environment, lookup func(string) (string, bool)
 
 	opening sync.Mutex
-	opened  *stage // nil until it is needed
-	closed  bool
+	// planning is held while somebody changes the plan of a delivery.
+	planning sync.Mutex
+	opened   *stage // nil until it is needed
+	closed   bool
 }
 
 // Open reads the configuration of the project in a directory and finds its agents. It

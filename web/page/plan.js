@@ -42,8 +42,11 @@ export function SitePlan({ site, session, again }) {
   }, [isOvertaken]);
   if (!steps.length) return null;
   const done = doneOf(steps).length;
+  const [isSaving, setSaving] = useState(false), saving = useRef(false); // which a second click sees at once
   const close = () => (setDraft(null), requestAnimationFrame(() => takeFocus("[data-act=plan]")));
   const save = async () => {
+    if (saving.current) return;
+    setSaving((saving.current = true));
     try {
       const now = (await api.plan(site.session)).steps ?? []; // another window may have changed it in between
       if (!same(clashes(written, now), clashes(written, steps)) || overtaken(written, now).length) {
@@ -56,13 +59,15 @@ export function SitePlan({ site, session, again }) {
       await again();
     } catch (problem) {
       toast(problem.message);
+    } finally {
+      setSaving((saving.current = false));
     }
   };
   const plans = [...session.runs.values()].findLast((run) => run.depth === 1)?.agent === "planning";
   const why = site.state !== "running" ? "The plan cannot be changed any more." : plans ? "The plan is being written anew." : "The plan is being carried out.";
   return html`<section class="card" aria-label="Plan"><div class="row pad"><h2 class="grow">Plan</h2><span class="meter wide-meter"><i style=${{ width: (done / steps.length) * 100 + "%" }}></i></span><span class="tiny faint">${done} of ${steps.length}</span></div>
     ${written && !isOpen && !isAsBegun(written) && html`<${Unsaved} why=${why} words=${changedIn(written)} drop=${() => setDraft(null)} />`}${late && html`<${Unsaved} why="It was carried out meanwhile." words=${late} drop=${() => keepLate(null)} />`}
-    ${draft ? html`<${PlanEditor} draft=${draft} steps=${steps} met=${met} setDraft=${setDraft} save=${save} close=${close} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(inPerson(s.reason, session))}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
+    ${draft ? html`<${PlanEditor} isSaving=${isSaving} taken=${begunIn(session)} draft=${draft} steps=${steps} met=${met} setDraft=${setDraft} save=${save} close=${close} />` : html`<ol class="plan">${steps.map((s) => html`<li key=${s.id} data-status=${s.status}>${icon((marks[s.status] ?? marks.todo)[0], (marks[s.status] ?? marks.todo)[1])}<span title=${s.goal}>${s.title}<span class="hidden">, ${(marks[s.status] ?? marks.todo)[2]}</span>${s.reason && html`<small class="why">${capital(inPerson(s.reason, session))}</small>`}</span><span class="tiny faint">${s.status === "failed" ? "failed" : s.files?.length === 1 ? s.files[0] : s.files?.length ? `${s.files.length} files` : ""}</span></li>`)}</ol>
     ${isOpen && html`<div class="row pad-s"><button type="button" class="ghost sm" data-act="plan" onClick=${() => setDraft(wordsOf(steps), [])}>${icon("pencil")}Change the plan</button></div>`}`}</section>`;
 }
 
@@ -144,7 +149,11 @@ function Unsaved({ why, words, drop }) {
   return html`<div class="pad-s"><div class="stack small card pad-s unsaved-plan" role="status"><b>${why} Your changes were not saved${text ? ":" : "."}</b>${text && html`<p class="plain" dir="auto">${text}</p>`}<div class="row">${text && html`<button type="button" class="sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button>`}<button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div></div></div>`;
 }
 
-function PlanEditor({ draft, steps, met, setDraft, save, close }) {
+// begunIn are the steps that were begun in a delivery, also those that are not in its plan any more:
+// what is on record of them is theirs.
+const begunIn = (session) => [...session.runs.values()].filter((run) => run.agent.startsWith("step ")).map((run) => ({ id: run.agent.slice(5) }));
+
+function PlanEditor({ isSaving, taken, draft, steps, met, setDraft, save, close }) {
   const form = useRef(null);
   const [isTried, setTried] = useState(false);
   const shown = draft.map((s) => merged(s, steps));
@@ -159,7 +168,7 @@ function PlanEditor({ draft, steps, met, setDraft, save, close }) {
   };
   const add = () => {
     setTried(false);
-    setDraft([...draft, { id: freeId(draft.length + 1, draft), title: "", goal: "" }]);
+    setDraft([...draft, { id: freeId(draft.length + 1, [...draft, ...steps, ...taken]), title: "", goal: "" }]);
     requestAnimationFrame(() => fields().at(-1).querySelector("input").focus());
   };
   const change = (i, values) => setDraft(draft.map((s, j) => (i === j ? { ...s, ...values } : s)));
@@ -179,7 +188,7 @@ function PlanEditor({ draft, steps, met, setDraft, save, close }) {
       <button type="button" class="tool" title="Leave it out" aria-label=${`Leave out step ${i + 1}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
       ${isTried && lacks(s) && html`<p class="small bad" role="alert" id=${"untitled-" + s.id}>A step needs a title.</p>`}${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" dir="auto" aria-label=${`Goal of step ${i + 1}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
     ${met.length > 0 && html`<div class="stack small card pad-s met" role="alert"><b>Changed elsewhere while you wrote</b>${met.map((c) => html`<div class="row wrap" key=${c.id}><span class="grow" dir="auto">${becameOf(c)}</span><button type="button" class="sm" onClick=${() => take(c)}>Take that</button></div>`)}<span class="dim">If you save, your words take its place.</span></div>`}
-    <div class="row wrap"><button class="primary">Save the plan</button><button type="button" onClick=${add}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
+    <div class="row wrap"><button class="primary" disabled=${isSaving}>Save the plan</button><button type="button" onClick=${add}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
 }
 
 // becameOf says what became of a step elsewhere.

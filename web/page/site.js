@@ -86,18 +86,20 @@ export function Outcome({ site, session, again }) {
   const removed = site.files.reduce((n, f) => n + f.removed, 0);
   const commits = site.log?.length || site.commits.length;
   const { operator } = app.me;
-  const isDone = site.outcome === "delivered";
+  const isDone = site.outcome === "delivered", todo = (site.plan?.steps ?? []).filter((s) => s.status === "todo").length; // added since
+  const isOver = isDone && !todo;
   return html`<section class="card pad outcome" data-outcome=${site.outcome} aria-label="Outcome"><div class="row"><h2 class="grow">${{ delivered: "Delivered", partial: "Partly done", failed: "Not delivered" }[site.outcome] ?? site.outcome}</h2>${(isDone || site.applied) && html`<span class="chip t good">${site.untaken ? "partly taken" : site.applied ? "taken" : "delivered"}</span>`}</div>
     ${site.files.length > 0 && html`<p class="small">${site.files.length} ${site.files.length === 1 ? "file" : "files"} changed${added + removed > 0 && html`, ${amounts({ added, removed })} lines`}${commits > 0 && `, in ${commits} ${commits === 1 ? "commit" : "commits"}`}</p>`}
     ${site.reasons?.length > 0 && html`<ul class="stack small">${site.reasons.map((text) => html`<li class="row top" key=${text}>${/” is still to be done(: |$)/.test(text) ? icon("circle", "faint") : icon("triangle-alert", "bad")}<span>${capital(inPerson(text, session))}</span></li>`)}</ul>`}
+    ${isDone && todo > 0 && html`<p class="small">${todo === 1 ? "1 step" : `${todo} steps`} of the plan ${todo === 1 ? "was" : "were"} added since, and ${todo === 1 ? "is" : "are"} to do. Go on carries ${todo === 1 ? "it" : "them"} out.</p>`}
     ${site.advice && html`<p class="small advice">${advised(site.advice)}</p>`}
     ${site.untaken && html`<p class="small">Not all of it is in your project: the rest was made since it was taken, or undone by hand.</p>`}
     ${site.elsewhere?.length > 0 && html`<p class="small">It was taken into ${site.elsewhere.join(" and ")}, which is not checked out in your project.</p>`}
     ${can("apply") && operator && html`<p class="tiny faint">Taking it puts these commits onto the branch that is checked out in your project. It can be taken back.</p>`}
     ${can("apply") && !operator && html`<p class="tiny faint">Taking it into the project is for whoever runs Troupe. Ask them to.</p>`}
-    ${can("continue") && html`<label class="field edge tall"><textarea rows="1" dir="auto" value=${guidance} placeholder=${isDone ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)}></textarea></label>`}
+    ${can("continue") && html`<label class="field edge tall"><textarea rows="1" dir="auto" value=${guidance} placeholder=${isOver ? "What should be different? It becomes another step." : "What should be different? You may leave it empty."} aria-label="Guidance for going on" onInput=${(e) => setGuidance(e.target.value)}></textarea></label>`}
     <div class="row wrap">${can("apply") && operator && html`<button type="button" class=${site.outcome === "delivered" ? "primary" : ""} disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "apply"))}>${icon("check")}Take it</button>`}
-      ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isDone && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isDone ? "Ask for changes" : "Go on"}</button>`}
+      ${can("continue") && html`<button type="button" class=${isDone ? "" : "primary"} disabled=${busy || (isOver && !guidance.trim())} onClick=${() => doing(() => shelf.continueDelivery(site.session, { ...(guidance.trim() && { guidance: guidance.trim() }) }).then((made) => (setGuidance(""), made)))}>${isOver ? "Ask for changes" : "Go on"}</button>`}
       <span class="grow"></span>${can("revert") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => doing(() => api.actOnDelivery(site.session, "revert"))}>Take it back</button>`}${can("drop") && operator && html`<button type="button" class="ghost danger" disabled=${busy} onClick=${() => drop(site, again)}>Drop it</button>`}</div><${Exactly} site=${site} /></section>`;
 }
 
