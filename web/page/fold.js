@@ -396,7 +396,7 @@ const handlers = {
     s.totals.turns++;
     const model = nameOfModel(b);
     s.model = model || s.model;
-    s.context = b.context ? { ...b.context, used: b.usage?.input || b.context.system + b.context.tools + b.context.history } : s.context;
+    if (b.context) s.context = { ...b.context, used: usage.input_tokens || b.context.system + b.context.tools + b.context.history };
     for (const taken of [s.exchange, s.runs.get(e.run)?.taken]) if (taken) Object.assign(taken, { model, ended: e.time });
     s.dropRetry(e);
     s.spans.push({

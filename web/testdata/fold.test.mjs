@@ -401,6 +401,13 @@ test("what is saved in a directory of its agent's is a file where the server can
   assert.deepEqual(brief(s).slice(1), [["file", "{docs}/e.md"], ["file", "/b.md"], ["file", "c.md"], ["file", "{output}/d.md"]]);
 });
 
+test("how full the memory is comes from the tokens that were counted, and else from what is estimated", () => {
+  const context = { system: 10, tools: 20, history: 30, window: 1000 };
+  const replied = (usage, e = new Events()) => fold([e.start("alex", "hi"), { ...e.warned("x"), kind: "model_replied", body: { message: { text: "Hello." }, usage, context } }]).context.used;
+  assert.equal(replied({ input_tokens: 77, output_tokens: 3 }), 77);
+  assert.equal(replied({}), 60);
+});
+
 test("an answer that was cut off is gone on from after the last event that is on record", async () => {
   const asked = [];
   globalThis.fetch = async (_, { body }) => (asked.push(JSON.parse(body).after), Response.json({ session: "s" }));
