@@ -327,7 +327,7 @@ func ComparePlans(was, now *Plan) (lines []string) {
 			lines = append(lines, "added: "+s.ID+" "+s.Title)
 		case old.Status != s.Status:
 			lines = append(lines, fmt.Sprintf("step %s: %s, was %s", s.ID, s.Status, old.Status))
-		case old.Title != s.Title || old.Goal != s.Goal || !slices.Equal(old.Files, s.Files) || !slices.Equal(old.DependsOn, s.DependsOn):
+		case old.Title != s.Title || old.Goal != s.Goal || !slices.Equal(old.Files, s.Files) || !slices.Equal(old.DependsOn, s.DependsOn) || !slices.Equal(old.Acceptance, s.Acceptance):
 			lines = append(lines, "changed: "+s.ID+" "+s.Title)
 		}
 		if old != nil {

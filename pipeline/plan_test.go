@@ -248,17 +248,17 @@ func TestPlansAreComparedStepByStep(t *testing.T) {
 		was, now *Plan
 		want     []string
 	}{
-		"the same":                   {was, was, nil},
-		"all is new":                 {nil, planOfSteps(PlanStep{ID: "1", Title: "One"}), []string{"added: 1 One"}},
-		"dropped":                    {was, planOfSteps(was.Steps[0], was.Steps[1], was.Steps[2]), []string{"dropped: 4 Four"}},
-		"reordered":                  {was, planOfSteps(was.Steps[1], was.Steps[0], was.Steps[2], was.Steps[3]), []string{"order: 2, 1, 3, 4"}},
-		"in between":                 {planOfSteps(was.Steps[:2]...), planOfSteps(was.Steps[0], PlanStep{ID: "n", Title: "New"}, was.Steps[1]), []string{"added: n New"}},
-		"status":                     {planOfSteps(was.Steps[1]), planOfSteps(PlanStep{ID: "2", Title: "Other", Status: StepDone}), []string{"step 2: done, was todo"}},
-		"title":                      {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "Uno"}), []string{"changed: 1 Uno"}},
-		"goal":                       {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Goal: "g"}), []string{"changed: 1 One"}},
-		"files":                      {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three"}), []string{"changed: 3 Three"}},
-		"depends on":                 {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three", Files: []string{"a"}, DependsOn: []string{"1"}}), []string{"changed: 3 Three"}},
-		"acceptance is not compared": {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Acceptance: []string{"AC1"}}), nil},
+		"the same":   {was, was, nil},
+		"all is new": {nil, planOfSteps(PlanStep{ID: "1", Title: "One"}), []string{"added: 1 One"}},
+		"dropped":    {was, planOfSteps(was.Steps[0], was.Steps[1], was.Steps[2]), []string{"dropped: 4 Four"}},
+		"reordered":  {was, planOfSteps(was.Steps[1], was.Steps[0], was.Steps[2], was.Steps[3]), []string{"order: 2, 1, 3, 4"}},
+		"in between": {planOfSteps(was.Steps[:2]...), planOfSteps(was.Steps[0], PlanStep{ID: "n", Title: "New"}, was.Steps[1]), []string{"added: n New"}},
+		"status":     {planOfSteps(was.Steps[1]), planOfSteps(PlanStep{ID: "2", Title: "Other", Status: StepDone}), []string{"step 2: done, was todo"}},
+		"title":      {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "Uno"}), []string{"changed: 1 Uno"}},
+		"goal":       {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Goal: "g"}), []string{"changed: 1 One"}},
+		"files":      {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three"}), []string{"changed: 3 Three"}},
+		"depends on": {planOfSteps(was.Steps[2]), planOfSteps(PlanStep{ID: "3", Title: "Three", Files: []string{"a"}, DependsOn: []string{"1"}}), []string{"changed: 3 Three"}},
+		"acceptance": {planOfSteps(was.Steps[0]), planOfSteps(PlanStep{ID: "1", Title: "One", Acceptance: []string{"AC1"}}), []string{"changed: 1 One"}},
 	} {
 		if got := ComparePlans(c.was, c.now); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q", name, got)

@@ -26,6 +26,8 @@ func TestAStepThatIsAddedAfterADeliveryIsCarriedOut(t *testing.T) {
 	b.click(`[aria-label="Leave out step 2"]`, "")
 	b.click("[aria-label='Change the plan'] button", "Add a step")
 	b.write(`[aria-label="Title of step 2"]`, "The third file")
+	b.write(`[aria-label="When step 2 is done"]`, "It is good\nIt is small")
+	b.picture("plan-editor")
 	value[any](b, `void ((ask, button) => {
 		globalThis.sent = [];
 		globalThis.fetch = (path, options) => (options?.method === "PUT" && sent.push(JSON.parse(options.body)), ask(path, options));
@@ -35,7 +37,7 @@ func TestAStepThatIsAddedAfterADeliveryIsCarriedOut(t *testing.T) {
 	b.holds("sent.length === 1 && sent[0].steps.map((s) => s.id).join() === '1,3'")
 	b.sees("[data-outcome=delivered]", "1 step of the plan was added since, and is to do.")
 	b.click("[aria-label=Outcome] button", "Go on")
-	if a := m.asked(t); !strings.Contains(a.user, "The third file") {
+	if a := m.asked(t); !strings.Contains(a.user, "The third file") || !strings.Contains(a.user, "It is small") {
 		t.Errorf("the builder is asked for\n%s", a.user)
 	}
 }

@@ -142,7 +142,7 @@ function changeIn(question) {
 function Subject({ item, about, site }) {
   const { kind = "", phase = "", said = "", kept = 0 } = item.arguments ?? {};
   const result = about?.result;
-  if (kind === "plan" || (kept > 0 && site?.plan)) return html`${kept > 0 && html`<p class="small dim">The plan that is there:</p>`}<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
+  if (kind === "plan" || (kept > 0 && site?.plan)) return html`${kept > 0 && html`<p class="small dim">The plan that is there:</p>`}<ol class="said-lines subject steps-asked">${(site?.plan?.steps ?? result?.outputs?.steps ?? []).map((s, i) => html`<li key=${s.id ?? i} dir="auto"><b>${s.title || s.name || inWords(s)}</b>${s.goal && s.goal !== s.title && html`<div class="plain small">${s.goal}</div>`}${s.acceptance?.length > 0 && html`<div class="small dim">Done when: ${s.acceptance.map(inWords).join("; ")}</div>`}${s.files?.length > 0 && html`<div class="tiny faint">${s.files.map(inWords).join(", ")}</div>`}</li>`)}</ol>`;
   if (kind === "review") return html`<div class="subject found"><${FindingRows} findings=${result?.review?.findings ?? []} criteria=${result?.review?.criteria ?? []} /></div>`;
   if (kind === "step" || kind === "diff") {
     const { before, diff } = changeIn(item.question);

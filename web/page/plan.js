@@ -73,13 +73,16 @@ export function SitePlan({ site, session, again }) {
 
 // merged is a step as it is now, with what was written of it, which may have been some time ago.
 // again says that it is to be done again.
-export const merged = ({ id, title, goal, again }, steps) => ({ status: "todo", ...steps.find((s) => s.id === id), id, title, goal, ...(again && { status: "todo", commit: "", reason: "" }) });
+export function merged({ id, title, goal, until = "", again }, steps) {
+  const is = find(steps, id), acceptance = until.split("\n").map((line) => line.trim()).filter(Boolean);
+  return { status: "todo", ...is, id, title, goal, ...((is?.acceptance || acceptance.length > 0) && { acceptance }), ...(again && { status: "todo", commit: "", reason: "" }) };
+}
 
 // draftOf is where a window keeps its own changes of a plan, with the words that they are changes of.
 const draftOf = (site) => "own.plan." + site?.session;
 
-// wordsOf are what a person may change of steps.
-const wordsOf = (steps) => steps.map(({ id, title, goal = "" }) => ({ id, title, goal }));
+// wordsOf are what a person may change of steps: until says when one is done, in lines.
+const wordsOf = (steps) => steps.map(({ id, title, goal = "", acceptance = [], until = acceptance.join("\n") }) => ({ id, title, goal, ...(until && { until }) }));
 
 // freeId is the first number from n on that no step has.
 const freeId = (n, steps) => (steps.some((s) => s.id === String(n)) ? freeId(n + 1, steps) : String(n));
@@ -95,7 +98,7 @@ const isDoneSince = ({ done = [] }, now, id) => find(now, id)?.status === "done"
 const isAsBegun = ({ base, steps }) => same(wordsOf(steps), base) && !steps.some((s) => s.again);
 
 // changedIn are the words that were written in a draft, step by step.
-const changedIn = ({ base, steps }) => wordsOf(steps).filter((s) => !same(s, find(base, s.id))).map(({ id, title, goal }) => ({ id, title, goal: goal === find(base, id)?.goal ? "" : goal }));
+const changedIn = ({ base, steps }) => wordsOf(steps).filter((s) => !same(s, find(base, s.id))).map(({ id, title, goal, until = "" }) => ({ id, title, goal: goal === find(base, id)?.goal ? "" : goal, ...(until !== (find(base, id)?.until ?? "") && { until }) }));
 
 // overtaken are the words of a draft for steps that were done since it was begun: too late.
 export const overtaken = (draft, now) => changedIn(draft).filter((s) => has(draft.base, s.id) && isDoneSince(draft, now, s.id));
@@ -112,16 +115,16 @@ function placed(list, step, among) {
 // done keeps its words, and one that was done since stays.
 export function rebased({ base, steps, done = [] }, now) {
   const mine = steps.map((s) => (has(base, s.id) || !has(now, s.id) ? s : { ...s, id: freeId(1, [...now, ...base, ...steps]) })); // both have added one
-  const isChanged = (s) => !same(find(base, s.id), { id: s.id, title: s.title, goal: s.goal }) || s.again;
+  const isChanged = (s) => !same(find(base, s.id), wordsOf([s])[0]) || s.again;
   const isNew = (s) => !has(base, s.id) || isDoneSince({ done }, now, s.id);
   const arranged = same(base.map((s) => s.id), mine.map((s) => s.id)) ? now : mine;
   let list = arranged.filter((s) => has(now, s.id) || isChanged(s));
   for (const s of now.filter(isNew)) list = placed(list, s, now);
   for (const s of mine.filter(isChanged)) list = placed(list, s, mine);
   return list.map(({ id }) => {
-    const was = find(base, id), is = find(now, id), isLate = isDoneSince({ done }, now, id), own = isLate ? null : find(mine, id);
-    const of = (key) => (own && (!is || ((own.again || is.status !== "done") && own[key] !== was?.[key])) ? own[key] : (is[key] ?? ""));
-    return { id, title: of("title"), goal: of("goal"), ...(own?.again && { again: true }) };
+    const was = find(base, id), is = find(wordsOf(now), id), isLate = isDoneSince({ done }, now, id), own = isLate ? null : find(mine, id);
+    const of = (key) => (own && (!is || ((own.again || find(now, id).status !== "done") && (own[key] ?? "") !== (was?.[key] ?? ""))) ? own[key] : is[key]) ?? "";
+    return { ...wordsOf([{ id, title: of("title"), goal: of("goal"), until: of("until") }])[0], ...(own?.again && { again: true }) };
   });
 }
 
@@ -130,7 +133,7 @@ export function rebased({ base, steps, done = [] }, now) {
 export function clashes({ base, steps, done }, now) {
   const words = (list, id) => find(wordsOf(list), id) ?? null;
   return base.filter((s) => !isDoneSince({ done }, now, s.id)).map((was) => ({ id: was.id, was, own: words(steps, was.id), is: words(now, was.id) })).filter(({ was, own, is }) =>
-    !same(own, was) && !same(is, was) && !same(own, is) && (!own || !is || ["title", "goal"].some((key) => own[key] !== was[key] && is[key] !== was[key] && own[key] !== is[key]))).map(({ id, was, is }) => ({ id, was, is }));
+    !same(own, was) && !same(is, was) && !same(own, is) && (!own || !is || ["title", "goal", "until"].some((key) => own[key] !== was[key] && is[key] !== was[key] && own[key] !== is[key]))).map(({ id, was, is }) => ({ id, was, is }));
 }
 
 // isUnsaved says that a plan was changed in this window and not saved.
@@ -145,7 +148,7 @@ export const isAsShown = (site) => api.plan(site.session).then(({ steps }) => sa
 
 // Unsaved are changes that did not get into the plan, for whoever wants their words elsewhere.
 function Unsaved({ why, words, drop }) {
-  const text = words.map(({ title, goal }) => [title, goal].filter(Boolean).join("\n")).join("\n\n");
+  const text = words.map(({ title, goal, until }) => [title, goal, until].filter(Boolean).join("\n")).join("\n\n");
   return html`<div class="pad-s"><div class="stack small card pad-s unsaved-plan" role="status"><b>${why} Your changes were not saved${text ? ":" : "."}</b>${text && html`<p class="plain" dir="auto">${text}</p>`}<div class="row">${text && html`<button type="button" class="sm" onClick=${() => copy(text)}>${icon("copy")}Copy</button>`}<button type="button" class="ghost sm" onClick=${drop}>Drop it</button></div></div></div>`;
 }
 
@@ -156,7 +159,7 @@ const begunIn = (session) => [...session.runs.values()].filter((run) => run.agen
 function PlanEditor({ isSaving, taken, draft, steps, met, setDraft, save, close }) {
   const form = useRef(null);
   const [isTried, setTried] = useState(false);
-  const shown = draft.map((s) => merged(s, steps));
+  const shown = draft.map((s) => ({ ...merged(s, steps), until: s.until }));
   const lacks = (s) => s.status !== "done" && !s.title.trim();
   const fields = () => [...form.current.querySelectorAll("fieldset")];
   const submit = (event) => {
@@ -186,7 +189,7 @@ function PlanEditor({ isSaving, taken, draft, steps, met, setDraft, save, close 
   return html`<form class="stack pad" aria-label="Change the plan" ref=${form} onSubmit=${submit}>${shown.map((s, i) => html`<fieldset class="stack" key=${s.id}><div class="row"><label class="field edge grow"><input value=${s.title} dir="auto" aria-label=${`Title of step ${i + 1}`} disabled=${s.status === "done"} aria-invalid=${isTried && lacks(s) ? "true" : undefined} aria-describedby=${isTried && lacks(s) ? "untitled-" + s.id : undefined} onInput=${(e) => change(i, { title: e.target.value })} /></label>
       <button type="button" class="tool" data-act="earlier" title="Earlier" aria-label=${`Step ${i + 1} earlier`} disabled=${i === 0} onClick=${() => move(i, -1)}>${icon("arrow-up")}</button>${s.status === "done" || s.status === "failed" || s.status === "skipped" ? html`<button type="button" class="ghost sm" onClick=${() => change(i, { again: true })}>Do it again</button>` : null}
       <button type="button" class="tool" title="Leave it out" aria-label=${`Leave out step ${i + 1}`} onClick=${() => setDraft(draft.filter((_, j) => j !== i))}>${icon("x")}</button></div>
-      ${isTried && lacks(s) && html`<p class="small bad" role="alert" id=${"untitled-" + s.id}>A step needs a title.</p>`}${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" dir="auto" aria-label=${`Goal of step ${i + 1}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label>`}</fieldset>`)}
+      ${isTried && lacks(s) && html`<p class="small bad" role="alert" id=${"untitled-" + s.id}>A step needs a title.</p>`}${s.status !== "done" && html`<label class="field edge tall"><textarea rows="2" dir="auto" aria-label=${`Goal of step ${i + 1}`} value=${s.goal ?? ""} onInput=${(e) => change(i, { goal: e.target.value })}></textarea></label><label class="row top small"><span class="dim">Done when</span><span class="field edge tall grow"><textarea rows="1" dir="auto" aria-label=${`When step ${i + 1} is done`} placeholder="A line for each thing that must hold" value=${s.until ?? ""} onInput=${(e) => change(i, { until: e.target.value })}></textarea></span></label>`}</fieldset>`)}
     ${met.length > 0 && html`<div class="stack small card pad-s met" role="alert"><b>Changed elsewhere while you wrote</b>${met.map((c) => html`<div class="row wrap" key=${c.id}><span class="grow" dir="auto">${becameOf(c)}</span><button type="button" class="sm" onClick=${() => take(c)}>Take that</button></div>`)}<span class="dim">If you save, your words take its place.</span></div>`}
     <div class="row wrap"><button class="primary" disabled=${isSaving}>Save the plan</button><button type="button" onClick=${add}>${icon("plus")}Add a step</button><span class="grow"></span><button type="button" class="ghost" onClick=${close}>Cancel</button></div></form>`;
 }
@@ -195,5 +198,6 @@ function PlanEditor({ isSaving, taken, draft, steps, met, setDraft, save, close 
 function becameOf({ was, is }) {
   if (!is) return `“${was.title}” was left out.`;
   if (is.title !== was.title) return `“${was.title}” became “${is.title}”.`;
+  if (is.goal === was.goal) return `When “${was.title}” is done became “${is.until ?? ""}”.`;
   return `The goal of “${was.title}” became “${is.goal}”.`;
 }

@@ -334,6 +334,20 @@ test("changes of a plan that was changed elsewhere meanwhile keep what is new th
   assert.equal(of(base, [step("2", "Two")]), "2Two");
 });
 
+test("when a step is done is a part of its words", async () => {
+  const { clashes, merged, overtaken, rebased } = await import("../page/plan.js");
+  const step = (more) => ({ id: "1", title: "One", goal: "", ...more });
+  const now = [step({ status: "todo", acceptance: ["It adds", "It is fast"] })], base = [step({ until: "It adds" })];
+  const of = (own, is = now) => rebased({ base, steps: [step(own)] }, is).map((s) => merged(s, is).acceptance);
+  assert.deepEqual(of({ until: "It adds" }), [["It adds", "It is fast"]], "which is new there");
+  assert.deepEqual(of({ until: " It adds\n\nIt is small " }), [["It adds", "It is small"]]);
+  assert.deepEqual(of({ until: "" }), [[]], "which was taken out here");
+  assert.deepEqual(of({ until: "It adds", title: "Uno" }, [step({ acceptance: ["It adds"] })]), [["It adds"]]);
+  assert.equal("acceptance" in merged(step({}), [step({})]), false);
+  assert.deepEqual(clashes({ base, steps: [step({ until: "It is small" })] }, now).map((c) => c.is.until), ["It adds\nIt is fast"]);
+  assert.deepEqual(overtaken({ base, steps: [step({ until: "It is small" })] }, [{ ...now[0], status: "done" }]), [step({ until: "It is small" })]);
+});
+
 test("what was written for a step that was done meanwhile is not put into the plan, and is not lost", async () => {
   const { clashes, overtaken, rebased } = await import("../page/plan.js");
   const step = (id, title, more) => ({ id, title, goal: "", ...more });
