@@ -24,6 +24,8 @@ func TestADocumentOfADeliveryIsEdited(t *testing.T) {
 	b.toasted("Saved as version 2")
 	b.sees(panel+" .prose", "In my own words.")
 	b.sees(gate, "The document of the plan was edited. What is carried out are the steps above: change them in the plan, too.")
+	b.sees(".phase-result[data-phase=planning]", "edited since")
+	b.sees(".phase-result[data-phase=requirements]", "created, ")
 	b.click(panel+" button", "Edit")
 	b.click(".editor button", "Save a version")
 	b.toasted("Nothing was changed: no version was made.")

@@ -83,7 +83,7 @@ export function Delivery({ here, info, status, acts, show: open }) {
       ${!gate && status === "interrupted" && html`<${Trouble} code="interrupted" acts=${acts} />`}
       ${isKnown ? html`${site && !gate && status !== "running" && html`<${Outcome} site=${site} session=${session} again=${again} />`}
       ${site && html`<${Change} site=${site} /><${Findings} site=${site} /><${Checks} site=${site} />`}
-      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} show=${show} />`)}` : html`<${Awaited} /><${Awaited} />`}
+      ${done.toReversed().map((p) => html`<${Result} key=${p.name} phase=${p} isAsked=${gate && p === asked} isEdited=${(path) => site?.documents.some((d) => d.path === path && d.edited)} show=${show} />`)}` : html`<${Awaited} /><${Awaited} />`}
       ${!gate && done.length === 0 && status !== "running" && !trouble && html`<p class="dim">Nothing has come of it yet.</p>`}</div>
       <aside class="stack wide-gap"><section class="card pad"><h2 class="h-17">What was asked for</h2><p class="plain small" dir="auto">${request}</p>${site?.left_out > 0 && html`<p class="tiny dim">${leftOut(site.left_out)}</p>`}<${Taken} spent=${info?.spent} session=${session} list=${list} /></section>
         ${!isKnown ? html`<${Awaited} />` : html`${site?.plan ? html`<${SitePlan} site=${site} session=${session} again=${again} />` : html`<${Plan} list=${list} />`}${site && html`<${Documents} site=${site} show=${show} />`}<${History} session=${session} gate=${gate} takes=${site?.takes} dropped=${site?.dropped} />`}</aside></div>
@@ -227,13 +227,13 @@ function Unsaved({ artifact }) {
 }
 
 // Result is what a phase has made.
-function Result({ phase, isAsked, show }) {
+function Result({ phase, isAsked, isEdited, show }) {
   const { result } = phase;
   const list = (title, all, drawing, tint = "") => lines(all).length > 0 && html`<h3 class="tiny faint small-head">${title}</h3><ul class="stack small">${lines(all).map((text) => html`<li class="row top" key=${text}>${icon(drawing, tint)}<span>${capital(text)}</span></li>`)}</ul>`;
   const tests = result.outputs?.tests ?? result.tests;
   const [word, , , tint] = states[phase.state] ?? states.done;
   return html`<section class="card pad phase-result" data-phase=${phase.name}><div class="row"><h2 class="grow">${nameOfPhase(phase.name)}</h2><span class=${"chip t " + tint}>${word}</span></div>
-    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small wrap">${a.sha256 || a.state !== "failed" ? html`<button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${a.change ?? a.state}, ${size(a.size)}</span>` : null}${a.state === "failed" && html`<${Unsaved} artifact=${a} />`}</li>`)}</ul>`}
+    ${result.artifacts?.length > 0 && html`<ul class="stack">${result.artifacts.map((a) => html`<li key=${a.path} class="row small wrap">${a.sha256 || a.state !== "failed" ? html`<button type="button" class="link cut" onClick=${() => show(a.path)}>${a.path}</button><span class="faint">${isEdited(a.path) ? "edited since" : `${a.change ?? a.state}, ${size(a.size)}`}</span>` : null}${a.state === "failed" && html`<${Unsaved} artifact=${a} />`}</li>`)}</ul>`}
     ${list("What went wrong", result.errors, "circle-x", "bad")}${list("Against going on", result.next_phase?.blockers, "triangle-alert", "bad")}${list("To be aware of", told(result.warnings), "info")}
     ${Array.isArray(tests) && html`<${Tests} tests=${tests} />`}${!isAsked && partsOf(phase.name, { outputs: result.outputs }).length > 0 && html`<details class="small came-of"><summary class="btn ghost sm">${icon("chevron-right", "chev")}What came of it</summary><${PhaseWords} phase=${phase.name} outputs=${result.outputs} /></details>`}</section>`;
 }
