@@ -128,8 +128,10 @@ func lastStep(content string) int {
 }
 
 // stepOf returns the part of a plan that is step n, with headings such as "Step 1.2"
-// that are below it, and "" if there is none.
+// that are below it, and "" if there is none. What was written at steps that were left out is no part
+// of the last one.
 func stepOf(content string, n int) string {
+	content, _, _ = strings.Cut(content, "\n"+leftHeading+"\n")
 	start, end := -1, len(content)
 	for _, m := range stepMarks(content) {
 		if start < 0 && m.number == n {

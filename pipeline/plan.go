@@ -242,10 +242,16 @@ var stepForms = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^[-*][ \t]+\[[ xX]\]()[ \t]+(.*)$`),
 }
 
-// stepMarks finds the steps of a plan in the first form that it has.
-func stepMarks(content string) (marks []stepMark) {
-	for _, form := range stepForms {
-		for _, m := range form.FindAllStringSubmatchIndex(content, maxSteps+1) {
+// stepMarks finds the steps of a plan in the first form that it has, outside of code. Headings that
+// count steps are those of one level: others of that form are parts of a step.
+func stepMarks(content string) []stepMark {
+	code := codeLines(content)
+	for i, form := range stepForms {
+		var marks []stepMark
+		for _, m := range form.FindAllStringSubmatchIndex(content, -1) {
+			if code[m[0]] {
+				continue
+			}
 			mark := stepMark{at: m[0], number: len(marks) + 1}
 			if m[2] < m[3] {
 				mark.number, _ = strconv.Atoi(content[m[2]:m[3]]) // at most four digits
@@ -253,11 +259,32 @@ func stepMarks(content string) (marks []stepMark) {
 			mark.title = strings.Trim(content[m[4]:m[5]], " \t*_#\r")
 			marks = append(marks, mark)
 		}
+		if i < 2 {
+			marks = ofOneLevel(content, marks)
+		}
 		if marks != nil {
-			return marks
+			return marks[:min(len(marks), maxSteps+1)]
 		}
 	}
 	return nil
+}
+
+// ofOneLevel are the headings of the level that counts the most steps, the highest of several.
+func ofOneLevel(content string, marks []stepMark) []stepMark {
+	level := func(m stepMark) int { return headingLevel(content[m.at:]) }
+	best, most := 0, 0
+	for l := 1; l <= 6; l++ {
+		numbers := map[int]bool{}
+		for _, m := range marks {
+			if level(m) == l {
+				numbers[m.number] = true
+			}
+		}
+		if len(numbers) > most {
+			best, most = l, len(numbers)
+		}
+	}
+	return slices.DeleteFunc(marks, func(m stepMark) bool { return level(m) != best })
 }
 
 // planFromText makes a plan of the steps that a document marks.

@@ -202,6 +202,42 @@ func TestWhatIsWrittenBelowAStepStaysWhenItIsChanged(t *testing.T) {
 	}
 }
 
+// What looks like a step within one is no other step: a heading of another level, and code.
+func TestWhatLooksLikeAStepWithinOneIsNone(t *testing.T) {
+	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}, {ID: "2", Title: "Two", Goal: "Do two."}}
+	now := []PlanStep{was[0], {ID: "2", Title: "Two", Goal: "Other."}}
+	for name, part := range map[string]string{
+		"a heading":           "### Step 2 needs this first\n\nMine.",
+		"code":                "```sh\n## Step 2: no step\necho\n```\n\nMine.",
+		"code of tildes":      "~~~\n```\n# Step 2\n~~~\n\nMine.",
+		"a long fence":        "````md\n```\n## Step 1\n```\n## Step 2\n````\n\nMine.",
+		"a fence in a list":   "- a\n\n  ```\n## Step 2\n  ```\n\nMine.",
+		"a level in between":  "#### Step 2 is tricky\n\n### Step 2.1: and this\n\nMine.",
+		"a list and a number": "1. Step 2: no\n2. Two\n\n**Step 2:** Mine.",
+	} {
+		text := "# Plan\n\n## Step 1: One\n\nA\n\n" + part + "\n\n## Step 2: Two\n\nB\n"
+		want := "## Step 1: One\n\nA\n\n" + part
+		if got := stepOf(text, 1); got != want {
+			t.Errorf("%s: step 1 is %q", name, got)
+		}
+		if got := stepOf(text, 2); got != "## Step 2: Two\n\nB" {
+			t.Errorf("%s: step 2 is %q", name, got)
+		}
+		if got := planFromText(text).Steps; len(got) != 2 || got[0].Goal != want {
+			t.Errorf("%s: the plan is %+v", name, got)
+		}
+		if got := amendDocument(text, true, "A\nB", was, now); got != "# Plan\n\n"+want+"\n\n## Step 2: Two\n\nOther.\n" {
+			t.Errorf("%s: amended it is %q", name, got)
+		}
+	}
+	if got := stepOf("## Step 1: One\n\n```\nA\n\n## Step 2: Two\n\nB\n", 2); got != "## Step 2: Two\n\nB" {
+		t.Errorf("after a fence that nothing ends step 2 is %q", got)
+	}
+	if got := stepOf("## Step 1: One\n\nA\n\n"+leftHeading+"\n\nMine.\n", 1); got != "## Step 1: One\n\nA" {
+		t.Errorf("with what was left out the last step is %q", got)
+	}
+}
+
 // What a person has written at a step that is left out may be about another one: it stays.
 func TestWhatIsWrittenAtAStepThatIsLeftOutStays(t *testing.T) {
 	was := []PlanStep{{ID: "1", Title: "One", Goal: "Do one."}, {ID: "2", Title: "Two", Goal: "Do two."}, {ID: "3", Title: "Three", Goal: "Do three."}}

@@ -97,15 +97,12 @@ func partsOf(text string, marks []stepMark) (parts map[int]stepPart, tail string
 // endOfStep is where in a text that begins with a step something else begins: below a
 // heading that is none of a step, and no deeper than the step's own.
 func endOfStep(text string) int {
-	level, at, isCode := headingLevel(text), 0, false
+	level, at, code := headingLevel(text), 0, codeLines(text)
 	if level == 0 {
 		level = 6
 	}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			isCode = !isCode
-		}
-		if n := headingLevel(line); at > 0 && !isCode && n > 0 && n <= level && !stepForms[0].MatchString(line) {
+		if n := headingLevel(line); at > 0 && !code[at] && n > 0 && n <= level && !stepForms[0].MatchString(line) {
 			return at
 		}
 		at += len(line)
@@ -138,8 +135,9 @@ func (p stepPart) renumbered(was, now, level int) string {
 
 // renumbered is a text in which the headings of a step have another number.
 func renumbered(text string, was, now int) string {
+	code := codeLines(text)
 	for _, m := range slices.Backward(stepForms[0].FindAllStringSubmatchIndex(text, -1)) {
-		if text[m[2]:m[3]] == strconv.Itoa(was) {
+		if !code[m[0]] && text[m[2]:m[3]] == strconv.Itoa(was) {
 			text = text[:m[2]] + strconv.Itoa(now) + text[m[3]:]
 		}
 	}
@@ -155,12 +153,12 @@ func (s *PlanStep) section(n, level int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s Step %d: %s\n\n", strings.Repeat("#", level), n, s.Title)
-	isCode := false
-	for line := range strings.Lines(strings.TrimSpace(goal) + "\n") {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			isCode = !isCode
-		}
-		if stepForms[0].MatchString(line) {
+	goal = strings.TrimSpace(goal) + "\n"
+	at, code := 0, codeLines(goal)
+	for line := range strings.Lines(goal) {
+		isCode := code[at]
+		at += len(line)
+		if !isCode && stepForms[0].MatchString(line) {
 			line = strings.TrimLeft(line, "# \t")
 		} else if own := headingLevel(line); own > 0 && own <= level && !isCode {
 			line = strings.Repeat("#", min(level+own, 6)-own) + line

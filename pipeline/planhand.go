@@ -45,15 +45,14 @@ func paragraphs(text string) (all []string) {
 		}
 		now = nil
 	}
-	isCode := false
+	at, code := 0, codeLines(text)
 	for line := range strings.Lines(text) {
+		isCode := code[at]
+		at += len(line)
 		line = strings.TrimRight(line, "\r\n")
 		isHeading := !isCode && headingLevel(line) > 0
 		if isHeading || !isCode && strings.TrimSpace(line) == "" {
 			end()
-		}
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			isCode = !isCode
 		}
 		if isCode || strings.TrimSpace(line) != "" {
 			now = append(now, line)
@@ -69,11 +68,10 @@ func paragraphs(text string) (all []string) {
 // unmarked is a text in which no heading is taken for a step, or for the end of what it is in.
 func unmarked(text string) string {
 	var b strings.Builder
-	isCode := false
+	at, code := 0, codeLines(text)
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			isCode = !isCode
-		}
+		isCode := code[at]
+		at += len(line)
 		if !isCode && headingLevel(line) > 0 {
 			line = "**" + bare(line) + "**\n"
 		}

@@ -10,8 +10,10 @@ import (
 // titles where all of these are there, or no headings have numbers.
 func marksOf(text string, steps []PlanStep) []stepMark {
 	numbered := stepMarks(text)
-	if stepForms[0].MatchString(text) {
-		return numbered
+	if numbered != nil {
+		if m := stepForms[0].FindStringIndex(text[numbered[0].at:]); m != nil && m[0] == 0 {
+			return numbered
+		}
 	}
 	named, found := namedMarks(text, steps)
 	if named != nil && (found == len(steps) || numbered == nil || headingLevel(text[numbered[0].at:]) == 0) {
@@ -34,13 +36,10 @@ func namedMarks(text string, steps []PlanStep) (best []stepMark, most int) {
 }
 
 func (f nameForm) marks(text string, steps []PlanStep) (marks []stepMark, found int) {
-	at, isCode, seen := 0, false, map[int]bool{}
+	at, code, seen := 0, codeLines(text), map[int]bool{}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			isCode = !isCode
-		}
 		label, rest := f.label(strings.TrimRight(line, "\r\n"))
-		for i := 0; i < len(steps) && label != "" && !isCode; i++ {
+		for i := 0; i < len(steps) && label != "" && !code[at]; i++ {
 			if title := f.titleIn(label, &steps[i]); title != "" {
 				if strings.EqualFold(rest, title) {
 					rest = ""
