@@ -158,13 +158,19 @@ func (b *builder) open(ctx context.Context) error {
 // what the conversation failed at.
 func (b *builder) converseUntilDone(ctx context.Context) (done bool, why *setback, err error) {
 	for {
+		if err := room(b.run, "another round of step "+b.step.ID); err != nil {
+			return false, nil, err
+		}
 		a, err := b.converse(ctx, &b.talk)
 		if err != nil {
 			return false, nil, err
 		}
 		b.asked++
 		if isLimit(a.stop) {
-			return false, nil, fmt.Errorf("step %s: %s; 'troupe deliveries resume' goes on once it is raised", b.step.ID, limitText(a.stop))
+			if err := room(b.run, "another round of step "+b.step.ID); err != nil {
+				return false, nil, err
+			}
+			return false, nil, fmt.Errorf("step %s: %s", b.step.ID, limitText(a.stop))
 		}
 		feedback, done, why, err := b.take(ctx, a)
 		if done || why != nil || err != nil {

@@ -187,27 +187,49 @@ func TestAModelThatCannotBeAskedFailsTheDeliveryWhichResumes(t *testing.T) {
 	}
 }
 
-// A phase or a step for which there is no room is not begun: nobody is asked once more, and who
-// raises the limit goes on there.
+// A phase, a step, or another round of one, for which there is no room is not begun: nobody is asked
+// once more, and who raises the limit goes on there.
 func TestNothingIsBegunWithoutRoom(t *testing.T) {
-	whole := shellYard(t)
-	if _, _, err := whole.run(nil); err != nil {
-		t.Fatal(err)
+	smooth := func() *yard { return shellYard(t) }
+	rough := func() *yard { // which needs corrections
+		said, wrote := false, false
+		return shellYard(t).with("requirements", func(string, string, int) string {
+			if !said {
+				said = true
+				return "I have thought about it."
+			}
+			return thought("requirements")
+		}).with("implementation", func(step, _ string, _ int) string {
+			if !wrote {
+				wrote = true
+				return fileOfStep(step, "bad\n")
+			}
+			return fileOfStep(step, "good\n")
+		})
 	}
-	for turns := 1; turns < len(whole.asked); turns++ {
-		y := shellYard(t)
-		_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: turns}}))
-		if limit, ok := errors.AsType[*room.Error](err); !ok || limit.Limit != "turns" || !strings.Contains(err.Error(), "of this run") {
-			t.Fatalf("%d turns: got %v", turns, err)
+	for name, made := range map[string]func() *yard{"smooth": smooth, "rough": rough} {
+		whole := made()
+		if _, _, err := whole.run(nil); err != nil {
+			t.Fatal(err)
 		}
-		if n := len(y.asked); n != turns {
-			t.Errorf("with %d turns the models were asked %d times", turns, n)
-		}
-		if r := y.goOn("go on"); r.Outcome != pipeline.OutcomeDelivered || len(y.asked) != len(whole.asked) {
-			t.Errorf("after %d turns it is %s with %d in all, %d are needed", turns, r.Outcome, len(y.asked), len(whole.asked))
+		for turns := 1; turns < len(whole.asked); turns++ {
+			y := made()
+			_, err := y.gather(y.engine.Run(t.Context(), deliver(t, y.config), troupe.Input{Text: "Add a median to the stats package", Limits: troupe.Limits{Turns: turns}}))
+			if limit, ok := errors.AsType[*room.Error](err); !ok || limit.Limit != "turns" || !strings.Contains(err.Error(), "of this run") {
+				t.Fatalf("%s, %d turns: got %v", name, turns, err)
+			}
+			if n := len(y.asked); n != turns {
+				t.Errorf("%s: with %d turns the models were asked %d times", name, turns, n)
+			}
+			if r := y.goOn("go on"); r.Outcome != pipeline.OutcomeDelivered || name == "smooth" && len(y.asked) != len(whole.asked) {
+				t.Errorf("%s: after %d turns it is %s with %d in all, %d are needed", name, turns, r.Outcome, len(y.asked), len(whole.asked))
+			}
 		}
 	}
 }
+
+// fileOfStep is what a builder says who has written the file of a step.
+func fileOfStep(step, content string) string { return built(fileOf("step"+step+".ok", content)) }
 
 // Where the turns are used up, nothing more is spent unasked, and what is done is kept.
 func TestALimitThatIsReachedLosesNothing(t *testing.T) {

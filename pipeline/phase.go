@@ -105,7 +105,7 @@ func (s *phaseStep) Do(ctx context.Context, run *troupe.Run, in troupe.Handoff) 
 // spent without a person's consent.
 func room(run *troupe.Run, what string) error {
 	if err := run.Room(); err != nil {
-		return fmt.Errorf("%s is not begun: %w; 'troupe deliveries resume' goes on once the limit is raised", what, err)
+		return fmt.Errorf("%s is not begun: %w; 'troupe deliveries resume' goes on, with as much again or what --budget says", what, err)
 	}
 	return nil
 }
@@ -232,6 +232,9 @@ func (w *work) ask(ctx context.Context) (Output, error) {
 		}
 		w.Corrections++
 		if err := w.warn(ctx, codeCorrection, correction.person); err != nil {
+			return Output{}, err
+		}
+		if err := room(w.run, "a correction of phase "+w.phase.Name); err != nil {
 			return Output{}, err
 		}
 		talk.add(text, correction.agent)

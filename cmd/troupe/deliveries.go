@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/cmd/troupe/internal/terminal"
 	"github.com/troupe-dev/troupe/internal/words"
+	"github.com/troupe-dev/troupe/model/problem"
 	"github.com/troupe-dev/troupe/pipeline"
 	"github.com/troupe-dev/troupe/project"
 )
@@ -377,15 +378,20 @@ func (p *program) cleanCommand() *cobra.Command {
 
 func (p *program) resumeDeliveryCommand() *cobra.Command {
 	var from, message string
+	var budget float64
 	c := p.withSite("resume ID", "Go on with a delivery: answer its question, continue after a stop, or carry out a changed plan", func(ctx context.Context, project *project.Project, site *pipeline.Site) error {
 		s, err := openStage(ctx, project)
 		if err != nil {
 			return err
 		}
-		return p.resumeDelivery(ctx, s, site, from, message)
+		if budget < 0 {
+			return usage("--budget: %v is no amount of US dollars", budget)
+		}
+		return p.resumeDelivery(ctx, s, site, from, message, budget)
 	})
 	c.Aliases = []string{"revise"}
 	c.Flags().StringVar(&from, "from", "", "the phase to run again, with all that come after it")
+	c.Flags().Float64Var(&budget, "budget", 0, "what it may cost from here on, in US dollars (default: as much again, where it is at its limit)")
 	c.Flags().StringVarP(&message, "message", "m", "", "the answer to its question, guidance, or what else you want of a delivery that is done")
 	return c
 }
@@ -399,7 +405,28 @@ func (p *program) endWaiting(ctx context.Context, s *stage, site *pipeline.Site)
 	return c.follow(s.engine.Run(ctx, c.step, troupe.Input{Session: site.Session, Text: "stop"}), func(*troupe.Event) {})
 }
 
-func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string) error {
+// limitOf is the limit that the latest run of a delivery has ended with, empty where that is none, and
+// what it might cost.
+func limitOf(events []troupe.Event) (limit string, cost float64) {
+	for i := range events {
+		if events[i].Parent != "" {
+			continue
+		}
+		switch b := events[i].Body.(type) {
+		case *troupe.RunStarted:
+			limit, cost = "", b.Limits.Cost
+		case *troupe.RunResumed:
+			limit = ""
+		case *troupe.RunFailed:
+			if problem.IsLimit(b.Reason) {
+				limit = b.Reason
+			}
+		}
+	}
+	return limit, cost
+}
+
+func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.Site, from, message string, budget float64) error {
 	if !site.Dropped.IsZero() {
 		return pipeline.ErrDropped
 	}
@@ -415,10 +442,16 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 			return err
 		}
 	}
-	if summary.State == "completed" || from != "" {
+	limit, before := limitOf(events)
+	if summary.State == "completed" || from != "" || limit != "" {
 		step, input, err := s.project.ContinueDelivery(ctx, site, from, message)
 		if err != nil {
 			return err
+		}
+		input.Limits.Cost = cmp.Or(budget, input.Limits.Cost)
+		if limit == "cost" {
+			input.Limits.Cost = cmp.Or(budget, max(input.Limits.Cost, before))
+			p.tell("It goes on, and may cost another $%v.", input.Limits.Cost)
 		}
 		c := &conversation{stage: s, step: step, session: site.Session}
 		return p.followDelivery(ctx, c, s.run(ctx, step, input), false)
@@ -426,6 +459,9 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 	c, err := s.converse(ctx, project.Deliver, site.Session)
 	if err != nil {
 		return err
+	}
+	if budget > 0 {
+		p.tell("--budget is not used: it goes on where it stands, with the one it has.")
 	}
 	switch {
 	case summary.State == "waiting" && message == "":

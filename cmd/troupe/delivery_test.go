@@ -313,6 +313,24 @@ func TestADeliveryKeepsToItsMoney(t *testing.T) {
 	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil || code == 0 || r.Success || r.Cost < 0.01 || a.requests() > 3 {
 		t.Errorf("exit %d, %+v, %d requests, %v\n%s", code, r, a.requests(), err, &p.err)
 	}
+	if !strings.Contains(p.err.String(), "troupe deliveries resume") {
+		t.Errorf("nobody is told how it goes on:\n%s", &p.err)
+	}
+
+	// It goes on as far again, or as far as is said.
+	sites, err := filepath.Glob(filepath.Join(dir, "data", "deliveries", "*", "delivery.json"))
+	if err != nil || len(sites) != 1 {
+		t.Fatal(sites, err)
+	}
+	id, asked := filepath.Base(filepath.Dir(sites[0]))[:8], a.requests()
+	p = start(t, dir, a.environment(dir), nil, "deliveries", "resume", id)
+	if code := p.code(); code == 0 || a.requests() <= asked || !strings.Contains(p.err.String(), "may cost another $0.01.") {
+		t.Errorf("exit %d, %d requests\n%s", code, a.requests()-asked, &p.err)
+	}
+	p = start(t, dir, a.environment(dir), nil, "deliveries", "resume", id, "--budget", "5")
+	if code := p.code(); code != 0 || !strings.Contains(p.err.String(), "may cost another $5.") {
+		t.Errorf("exit %d\n%s\n%s", code, &p.out, &p.err)
+	}
 }
 
 // The checks of the base run while the first phases think: here they end only once the

@@ -165,7 +165,7 @@ func OfPast(e *troupe.ModelFailed) Problem {
 // OfRecord says what a failure on record is about: by the reason that events have, else
 // by the words of the error.
 func OfRecord(reason, text string) Problem {
-	if slices.Contains(limits, reason) {
+	if IsLimit(reason) {
 		p := stops[reason]
 		p.Details = text
 		return p
@@ -409,8 +409,10 @@ var reasons = map[string]Problem{
 // Problem for a run that has one, or that waits for somebody.
 func OfStop(stop string) Problem { return stops[stop] }
 
-// limits are those of them that are limits of a run.
-var limits = []string{"turns", "tool_calls", "tokens", "cost", "time"}
+// IsLimit reports whether the reason of a failed run is a limit of the run.
+func IsLimit(reason string) bool {
+	return slices.Contains([]string{"turns", "tool_calls", "tokens", "cost", "time"}, reason)
+}
 
 var stops = map[string]Problem{
 	"turns":          {Code: "turns", Sentence: "The run has asked the model as often as it may.", Next: "Say what to go on with, or raise limits.turns."},
