@@ -286,9 +286,14 @@ func TestADeliveryAtItsLimitGoesOnFurther(t *testing.T) {
 	b.lacks("main", "troupe deliveries")
 	b.picture("delivery-at-its-limit")
 	b.click(".trouble button", "Go on to $0.006")
-	if a := m.asked(t); !strings.Contains(a.all, "BMAD architecture") {
+	a := m.asked(t)
+	if !strings.Contains(a.all, "BMAD architecture") {
 		t.Errorf("who goes on asks\n%s", a.all)
 	}
+	b.lacks(".trouble", "")
+	b.click("[data-act=stop], .card button", "Stop") // which is how it stands then
+	b.sees(".stepper", "stopped")
+	b.lacks(".trouble", "The limit of")
 }
 
 // A delivery that fails says why, and goes on with what a person says.

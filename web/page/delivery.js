@@ -67,10 +67,11 @@ export function Delivery({ here, info, status, acts, show: open }) {
   const mark = (p) => (p.name === at ? ["wait", "hand"] : marks[p.state] ?? [""]);
   const current = list.find((p) => p.name === at) ?? list.find((p) => p.state === "running") ?? list.findLast((p) => !["idle", "running"].includes(p.state));
   const asked = list.find((p) => p.name === (asking || at)) ?? current; // whose result is asked about
-  const trouble = session.items.findLast((item) => item.type === "trouble");
+  const latest = [...session.runs.values()].findLast((run) => !run.parent);
+  const trouble = session.items.findLast((item) => item.type === "trouble" && item.seq > (latest?.seq ?? 0)); // not what an earlier run met
   const decided = session.items.findLast((item) => item.ask?.kind === "gate" && !item.open);
   const done = list.filter((p) => p.result);
-  const most = [...session.runs.values()].findLast((run) => !run.parent)?.most ?? 0; // what it may cost, each time
+  const most = latest?.most ?? 0; // what it may cost, each time
   const further = { to: mostOf(session) + most, act: () => api.continueDelivery(here.id, most ? { budget: most } : {}).then(() => tell(), (problem) => tell(problem.message)) };
   return html`<div class="page"><div class="in delivery">
     <ol class="stepper" aria-label="Phases" style=${{ gridTemplateColumns: `repeat(${list.length}, 1fr)` }}>${list.map((p, i) => html`<li key=${p.name} class=${mark(p)[0]} data-phase=${p.name} data-state=${p.name === at ? "waiting" : p.state === "done" ? "completed" : p.state} aria-current=${p === current ? "step" : undefined}><span class="mark">${mark(p)[1] ? icon(mark(p)[1], mark(p)[2] ?? "") : i + 1}</span><b>${nameOfPhase(p.name)}</b><small class=${p.name === at ? "wait" : ""}>${standingOf(p, p.name === at, site?.plan)}</small></li>`)}</ol>

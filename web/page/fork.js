@@ -3,8 +3,13 @@
 import { api } from "./shelf.js";
 import { go, talkAddress } from "./route.js";
 
-// fork goes on after an event. What was cut off is not on record: then after the last that is.
-export const fork = async (id, here, seq) => go(talkAddress((await api.fork(id, Math.min(seq || Infinity, here.session.seq))).session));
+let forking = null; // a second click makes no second session
+
+// forkAt goes on after an event.
+export const forkAt = (id, seq) => (forking ??= api.fork(id, seq).then(({ session }) => go(talkAddress(session))).finally(() => (forking = null)));
+
+// fork is forkAt, and after the last event where what was cut off is not on record.
+export const fork = (id, here, seq) => forkAt(id, Math.min(seq || Infinity, here.session.seq));
 
 // resend says something in place of what was said.
 export async function resend(id, { session, agent }, item, text, files) {

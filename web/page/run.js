@@ -12,6 +12,7 @@ import { isCut, timesAt, workedOn } from "./worked.js";
 import { allEvents } from "./session.js";
 import { inShort } from "./trouble.js";
 import { asOrder, done, lower, stopped, toolIcon } from "./words.js";
+import { forkAt } from "./fork.js";
 import { go, talkAddress } from "./route.js";
 import { Lines } from "./changes.js";
 import { Bones, Component, Face, html, icon, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./view.js";
@@ -161,7 +162,7 @@ export function Run({ here, at, agent }) {
     return { ...made, ...axisOf(made.total) };
   }, [rows, toScale]);
   const { calls, made, failed, memories } = useMemo(() => figuresOf(rows, session), [rows]);
-  const { totals } = session;
+  const { totals } = session, cut = cutIn(session), earlier = earlierIn(session);
   const step = (by) => {
     const i = calls.findIndex((r) => r.span.seq === number);
     const next = calls[Math.max(0, Math.min(calls.length - 1, i + by))];
@@ -175,9 +176,9 @@ export function Run({ here, at, agent }) {
     }, (problem) => toast(problem.message));
   };
   return html`<section class="running" aria-label="Run"><div class="row between wrap figures"><dl class="facts">
-      <div><dt>Took</dt><dd><${Took} session=${session} status=${session.status} /></dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)}</dd></div>
+      <div><dt>Took</dt><dd><${Took} session=${session} status=${session.status} /></dd></div><div><dt>Model calls</dt><dd>${count(totals.turns)} ${cut > 0 && html`<small>and ${count(cut)} cut off, of which nobody says what ${cut === 1 ? "it" : "they"} took</small>`}</dd></div>
       <div><dt>Tool calls</dt><dd>${count(made)} ${failed > 0 && html`<small class="bad">${failed} failed</small>`}</dd></div><div><dt>Tokens</dt><dd>${count(totals.input + totals.output)} ${totals.cached > 0 && html`<small>${Math.round((totals.cached / totals.input) * 100)} % from cache</small>`}</dd></div>
-      <div><dt>Cost</dt><dd>${cost(totals.cost) || (totals.unpriced ? "not known" : "–")} ${totals.unpriced && totals.cost > 0 && html`<small>and more: a price is not known</small>`}</dd></div></dl>
+      <div><dt>Cost</dt><dd>${cost(totals.cost) || (totals.unpriced ? "not known" : "–")} ${totals.unpriced && totals.cost > 0 && html`<small>and more: a price is not known</small>`} ${earlier > 0 && html`<small>${cost(earlier)} of it in the one that this goes on from</small>`}</dd></div></dl>
       <div class="row wrap">${[["acc", "model"], ["note", "tool"], ["bad", "failed"], ["spot", "waits for you"]].map(([tint, words]) => html`<span class="chip out desk-only" key=${words}><span class=${"dot d-" + tint}></span>${words}</span>`)}<button type="button" class="sm" onClick=${exported}>${icon("download")}Export</button></div></div>
     <div class=${"inspect" + (number ? "" : " solo")}><div class="lanes" style=${{ "--tick": (100 * scale.tick) / scale.total + "%" }}>
       <div class="lane axis" aria-hidden="true"><span><b class="tiny">What happened</b></span><span></span><span class="track">${Array.from({ length: Math.round(scale.total / scale.tick) + 1 }, (_, n) => html`<span key=${n} style=${{ left: (100 * n * scale.tick) / scale.total + "%" }}>${duration(n * scale.tick)}</span>`)}</span></div>
@@ -186,6 +187,15 @@ export function Run({ here, at, agent }) {
       ${(scale.folded > 0 || toScale) && html`<p class="small faint pad">${toScale ? "Drawn to scale." : "Waiting is folded in the drawing."} <button type="button" class="link" onClick=${() => setToScale(!toScale)}>${toScale ? "Fold waiting" : "Show it to scale"}</button></p>`}
       ${memories.length > 0 && html`<${Memory} memories=${memories} number=${number} />`}
     </div>${number > 0 && html`<${Call} id=${id} number=${number} key=${number} turn=${calls.find((r) => r.span.seq === number)?.turn} step=${step} close=${() => go(talkAddress(id, "run"))} />`}</div></section>`;
+}
+
+// cutIn is how many answers of a session were cut off: providers do not say what such ones took.
+export const cutIn = (session) => session.items.filter((item) => item.cut).length;
+
+// earlierIn is what the calls cost that a session has of the one that it goes on from.
+export function earlierIn(session) {
+  const from = session.items.findLast((item) => item.code === "forked")?.seq ?? 0;
+  return session.spans.reduce((sum, span) => sum + (span.seq < from ? (span.cost ?? 0) : 0), 0);
 }
 
 // axisOf is how far an axis goes that shows a time, in milliseconds, and how far its ticks are apart:
@@ -401,7 +411,7 @@ function Call({ id, number, turn, step, close }) {
     };
   }, [id, number]);
   const copyAs = (as) => api.callAs(id, number, as).then((text) => copy(text, `Copied as ${as === "json" ? "JSON" : "a curl command"}: the messages as they were sent. ${lacking}`), (trouble) => toast(trouble.message));
-  const fork = () => api.fork(id, number).then(({ session }) => go(talkAddress(session)), (trouble) => toast(trouble.message));
+  const fork = () => forkAt(id, number).catch((trouble) => toast(trouble.message));
   const button = (name, drawing, act) => html`<button type="button" class="tool sm" title=${name} aria-label=${name} onClick=${act}>${icon(drawing)}</button>`;
   const model = call?.kind === "model";
   const panel = useVisit();

@@ -4,7 +4,7 @@ import { install } from "./fakedom.mjs";
 import { Events } from "./script.mjs";
 
 install();
-const { axisOf, drawnFrom, labelOf, madeIn, memoriesOf, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
+const { axisOf, cutIn, drawnFrom, earlierIn, labelOf, madeIn, memoriesOf, piecesOf, rowsOf, scaleOf, stands, tookOf } = await import("../page/run.js");
 const { inShort } = await import("../page/trouble.js");
 const { Session } = await import("../page/fold.js");
 const { timesAt, untilOf, workedOn } = await import("../page/worked.js");
@@ -22,6 +22,15 @@ test("each call is below who made it, whoever works beside them", () => {
 test("a call is tried again where a try has failed, not where its session has gone on", () => {
   const rows = rowsOf({ items: [], breaks: [], runs: new Map([run("r", 1, "", 0)]), spans: [model(3, "r", "1", 2), model(6, "r", "2", 3)], warnings: [{ code: "model_failed", seq: 5, run: "r", step: "2" }] });
   assert.deepEqual(rows.filter((row) => row.span).map((row) => row.failed.length), [0, 1]);
+});
+
+test("what was cut off is counted, and what a fork has of its original is told apart", () => {
+  const e = new Events(), s = new Session();
+  const paid = (event, cost) => ({ ...event, body: { ...event.body, cost } });
+  for (const event of [e.start("alex", "hi"), e.said("hi"), paid(e.replied(2, "Hello."), 0.25), e.finished("Hello."), { ...e.resumed(), kind: "session_forked", body: { from: "o", after: 4 } }, e.start("alex", "more"), e.said("more"), paid(e.replied(2, "More."), 0.5)]) s.take(event);
+  assert.deepEqual([cutIn(s), earlierIn(s)], [0, 0.25]);
+  s.take({ ...e.abandoned(), body: { reason: "stopped", partial: "Half" } });
+  assert.deepEqual([cutIn(s), earlierIn(s)], [1, 0.25]);
 });
 
 test("a tool took as long in its row as in the panel of its call, whenever its events were told", () => {
