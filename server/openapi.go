@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,9 +20,9 @@ import (
 // object is a piece of a JSON document.
 type object = map[string]any
 
-// describe writes the OpenAPI document of routes, and has each route check bodies
-// against the schema that the document shows.
-func describe(routes []route) ([]byte, error) {
+// describe writes the OpenAPI document of routes below a path prefix, and has each route check
+// bodies against the schema that the document shows.
+func describe(routes []route, prefix string) ([]byte, error) {
 	paths := object{}
 	for i := range routes {
 		operation, err := routes[i].describe()
@@ -41,11 +42,12 @@ func describe(routes []route) ([]byte, error) {
 	return json.Marshal(object{
 		"openapi": "3.1.0",
 		"info":    object{"title": "Troupe", "version": "1", "description": "Agents, their sessions and what happens in them."},
+		"servers": []object{{"url": cmp.Or(prefix, "/")}},
 		"paths":   paths,
 		"components": object{
 			"securitySchemes": object{
 				"token":  object{"type": "http", "scheme": "bearer"},
-				"cookie": object{"type": "apiKey", "in": "cookie", "name": secureCookie},
+				"cookie": object{"type": "apiKey", "in": "cookie", "name": secureCookie, "description": "Where connections are not encrypted its name is troupe, with the port behind it."},
 			},
 			"schemas": shapes,
 		},

@@ -635,6 +635,10 @@ func TestAProgramsOwnUsersAndPrefix(t *testing.T) {
 	if got := do("GET", "/troupe/api/settings", "", "carl").StatusCode; got != http.StatusForbidden {
 		t.Errorf("carl is no operator: %d", got)
 	}
+	var described struct{ Servers []struct{ URL string } }
+	if err := json.NewDecoder(do("GET", "/troupe/api/openapi.json", "", "carl").Body).Decode(&described); err != nil || len(described.Servers) != 1 || described.Servers[0].URL != "/troupe" {
+		t.Errorf("the document names the servers %+v, %v", described.Servers, err)
+	}
 }
 
 func TestCausesHaveTheirCodes(t *testing.T) {

@@ -331,7 +331,7 @@ func New(c Config) (*Server, error) {
 		readers: newPool("readers", c.Limits.Readers, c.Limits.ReadersPerUser),
 		mux:     http.NewServeMux(), routes: routes(),
 	}
-	if s.openapi, err = describe(s.routes); err != nil {
+	if s.openapi, err = describe(s.routes, s.config.Prefix); err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	if c.Page != nil {
