@@ -39,7 +39,14 @@ func TestFollowMissesNothingThatIsCommittedLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := follow(t, s, last)
+	told := follow(t, s, last)
+	next := func() string {
+		got := told()
+		for got == "1/1" { // which is not settled for as long as any transaction of the server is open, as one of another test
+			got = told()
+		}
+		return got
+	}
 
 	// An append is one statement: here it is one in a transaction that stays open.
 	slow, err := other.connect(t.Context())
