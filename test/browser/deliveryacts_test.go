@@ -100,7 +100,7 @@ func TestAResultIsDroppedOnlyByWhoeverMeansIt(t *testing.T) {
 	})
 	b.do(chromedp.Reload())
 	b.sees("[data-outcome=dropped]", "What it had built was dropped.")
-	b.sees("[aria-label='What happened']", "You dropped what it had built")
+	b.sees("[aria-label='What happened']", "What it had built was dropped")
 	b.sees(".stepper [data-phase=implementation]", "done")
 	b.sees("[aria-label=Plan] [data-status=done]", "The second file")
 	b.lacks("[aria-label=Plan] button", "Change the plan")
