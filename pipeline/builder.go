@@ -167,10 +167,7 @@ func (b *builder) converseUntilDone(ctx context.Context) (done bool, why *setbac
 		}
 		b.asked++
 		if isLimit(a.stop) {
-			if err := room(b.run, "another round of step "+b.step.ID); err != nil {
-				return false, nil, err
-			}
-			return false, nil, fmt.Errorf("step %s: %s", b.step.ID, limitText(a.stop))
+			return false, nil, cmp.Or(room(b.run, "another round of step "+b.step.ID), fmt.Errorf("step %s: %s", b.step.ID, limitText(a.stop)))
 		}
 		feedback, done, why, err := b.take(ctx, a)
 		if done || why != nil || err != nil {

@@ -29,6 +29,13 @@ func amendDocument(text string, isEdited bool, made string, was, now []PlanStep)
 			b.WriteString(part + "\n\n")
 		}
 	}
+	lines := linesOf(made)
+	byHand := func(part stepPart) string {
+		if !isEdited {
+			return ""
+		}
+		return part.byHand(lines)
+	}
 	b.WriteString(text[:marks[0].at])
 	stays := map[int]bool{}
 	for i := range now {
@@ -41,9 +48,7 @@ func amendDocument(text string, isEdited bool, made string, was, now []PlanStep)
 		write(now[i].section(n, level))
 		if old := slices.IndexFunc(was, func(s PlanStep) bool { return s.ID == now[i].ID }); old >= 0 {
 			stays[old+1] = true
-			if isEdited {
-				write(renumbered(parts[old+1].byHand(linesOf(made)), old+1, n))
-			}
+			write(renumbered(byHand(parts[old+1]), old+1, n))
 			write(parts[old+1].between())
 		}
 	}
@@ -53,7 +58,7 @@ func amendDocument(text string, isEdited bool, made string, was, now []PlanStep)
 			continue
 		}
 		write(parts[i+1].between())
-		if hand := parts[i+1].byHand(linesOf(made)); isEdited && hand != "" {
+		if hand := byHand(parts[i+1]); hand != "" {
 			left += "\n" + unmarked(hand) + "\n"
 		}
 	}

@@ -136,11 +136,10 @@ type Project struct {
 	// environment is that of the process, without what .env adds, and lookup with it.
 	environment, lookup func(string) (string, bool)
 
-	opening sync.Mutex
 	// planning is held while somebody changes the plan of a delivery.
-	planning sync.Mutex
-	opened   *stage // nil until it is needed
-	closed   bool
+	opening, planning sync.Mutex
+	opened            *stage // nil until it is needed
+	closed            bool
 }
 
 // Open reads the configuration of the project in a directory and finds its agents. It

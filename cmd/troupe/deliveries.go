@@ -448,9 +448,11 @@ func (p *program) resumeDelivery(ctx context.Context, s *stage, site *pipeline.S
 		if err != nil {
 			return err
 		}
-		input.Limits.Cost = cmp.Or(budget, input.Limits.Cost)
 		if limit == "cost" {
-			input.Limits.Cost = cmp.Or(budget, max(input.Limits.Cost, before))
+			input.Limits.Cost = max(input.Limits.Cost, before)
+		}
+		input.Limits.Cost = cmp.Or(budget, input.Limits.Cost)
+		if limit == "cost" && input.Limits.Cost > 0 { // else it is as much as the engine's limits say
 			p.tell("It goes on, and may cost another $%v.", input.Limits.Cost)
 		}
 		c := &conversation{stage: s, step: step, session: site.Session}
