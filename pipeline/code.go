@@ -1,40 +1,30 @@
 package pipeline
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+
+	"github.com/troupe-dev/troupe/markup"
+)
 
 // codeLines are the lines of a text that are in a block of code, or fence one, by where they begin. A
 // block that nothing ends is none.
 func codeLines(text string) map[int]bool {
-	code := map[int]bool{}
-	fence, at := "", 0
-	var inside []int
+	var begins []int
+	at := 0
 	for line := range strings.Lines(text) {
-		bare := strings.TrimSpace(line)
-		switch {
-		case fence == "":
-			if fence = fenceOf(bare); fence != "" {
-				inside = []int{at}
-			}
-		case strings.HasPrefix(bare, fence) && strings.Trim(bare, fence[:1]) == "":
-			for _, at := range append(inside, at) {
-				code[at] = true
-			}
-			fence = ""
-		default:
-			inside = append(inside, at)
-		}
+		begins = append(begins, at)
 		at += len(line)
 	}
-	return code
-}
-
-// fenceOf is what a line begins a block of code with, empty where it begins none.
-func fenceOf(line string) string {
-	for _, mark := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, mark)
-		if n := len(line) - len(rest); n >= 3 && !(mark == "`" && strings.Contains(rest, mark)) {
-			return line[:n]
+	code := map[int]bool{}
+	for _, f := range markup.Fences([]byte(text)) {
+		if !f.Closed {
+			continue
+		}
+		last := f.Line + bytes.Count(f.Content, []byte("\n")) + 1
+		for _, at := range begins[f.Line-1 : last] {
+			code[at] = true
 		}
 	}
-	return ""
+	return code
 }
